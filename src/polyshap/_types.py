@@ -1,0 +1,40 @@
+"""Array aliases and the two protocols of the package: what a game is and what an estimator is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from polyshap.results import Estimate, Observations
+    from polyshap.sampling import Sample
+
+__all__ = ["BoolMatrix", "Estimator", "FloatArray", "Game", "IntArray"]
+
+BoolMatrix = NDArray[np.bool_]
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.intp]
+
+
+@runtime_checkable
+class Game(Protocol):
+    """A cooperative game: a callable on a boolean matrix that knows its number of players.
+
+    Rows of `coalitions` (m, n_players) are coalitions; the answer is (m,) or (m, n_outputs).
+    A game must neither keep nor change its input.
+    """
+
+    n_players: int
+
+    def __call__(self, coalitions: BoolMatrix, /) -> FloatArray: ...
+
+
+@runtime_checkable
+class Estimator(Protocol):
+    """Two small methods and nothing remembered between them: which coalitions, and what follows from their values."""
+
+    def draw(self, n_players: int, budget: int, rng: np.random.Generator) -> Sample: ...
+
+    def fit(self, observations: Observations) -> Estimate: ...

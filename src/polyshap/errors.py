@@ -1,0 +1,136 @@
+"""Everything that polyshap raises on purpose.
+
+PolyshapError
+├── ArgumentError        (ValueError)    an argument breaks a rule
+│   └── BudgetError                      too few or too many model calls asked for
+├── ArgumentTypeError    (TypeError)     an argument of the wrong kind
+├── GameError            (RuntimeError)  the game failed; what was paid for is on the exception
+│   ├── GameRaisedError                  it raised; the original exception is chained
+│   ├── GameShapeError                   it returned the wrong shape or kind of array
+│   └── GameValueError                   it returned NaN or infinity
+├── MemoryNeededError    (MemoryError)   a result that cannot fit, with the bytes it needs
+├── FileFormatError      (ValueError)    a damaged or foreign file
+├── MissingDependencyError (ImportError) an optional package, with its pip line
+└── NotAvailableError    (NotImplementedError) a result that this fit cannot give
+
+PolyshapWarning          (UserWarning)
+└── RankWarning                          fewer independent equations than unknowns
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from polyshap._types import BoolMatrix, FloatArray
+
+__all__ = [
+    "ArgumentError",
+    "ArgumentTypeError",
+    "BudgetError",
+    "FileFormatError",
+    "GameError",
+    "GameRaisedError",
+    "GameShapeError",
+    "GameValueError",
+    "MemoryNeededError",
+    "MissingDependencyError",
+    "NotAvailableError",
+    "PolyshapError",
+    "PolyshapWarning",
+    "RankWarning",
+    "optional_import",
+]
+
+
+class PolyshapError(Exception):
+    """The root of the tree."""
+
+
+class ArgumentError(PolyshapError, ValueError):
+    """An argument breaks a rule; the message names it, the rule, what was given and what to do."""
+
+
+class BudgetError(ArgumentError):
+    """Too few model calls for what was asked."""
+
+
+class ArgumentTypeError(PolyshapError, TypeError):
+    """An argument of the wrong kind."""
+
+
+class GameError(PolyshapError, RuntimeError):
+    """The game failed part-way; nothing that it answered before is lost.
+
+    Attributes
+    ----------
+    coalitions : ndarray of bool, shape (n_seen, n_players)
+        The coalitions that were evaluated before the failure.
+    values : ndarray of float, shape (n_seen,) or (n_seen, n_outputs)
+        Their values, in the same order.
+    failed : ndarray of bool, shape (n_failed, n_players)
+        The coalitions that were asked for when it failed, or those with a bad value.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        coalitions: BoolMatrix | None = None,
+        values: FloatArray | None = None,
+        failed: BoolMatrix | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.coalitions = coalitions
+        self.values = values
+        self.failed = failed
+
+
+class GameRaisedError(GameError):
+    """The game raised; the original exception is the `__cause__`."""
+
+
+class GameShapeError(GameError, ValueError):
+    """The game returned an array of the wrong shape or kind."""
+
+
+class GameValueError(GameError, ValueError):
+    """The game returned NaN or infinity."""
+
+
+class MemoryNeededError(PolyshapError, MemoryError):
+    """A result that cannot fit; the message names the memory it needs."""
+
+
+class FileFormatError(PolyshapError, ValueError):
+    """A file that is damaged, foreign or from a newer version."""
+
+
+class MissingDependencyError(PolyshapError, ImportError):
+    """An optional package is not installed; the message holds the pip line."""
+
+
+class NotAvailableError(PolyshapError, NotImplementedError):
+    """A result that this fit cannot give; the message names an estimator that can."""
+
+
+class PolyshapWarning(UserWarning):
+    """The root of polyshap's warnings."""
+
+
+class RankWarning(PolyshapWarning):
+    """Fewer independent equations than unknowns: the minimum-norm solution was returned."""
+
+
+def optional_import(module: str, *, extra: str, purpose: str) -> ModuleType:
+    """Import an optional package where it is used, or say how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        package = module.partition(".")[0]
+        raise MissingDependencyError(
+            f"{purpose} needs the package `{package}`, which is not installed. "
+            f'Install it with `pip install "polyshap[{extra}]"`.'
+        ) from error
