@@ -33,7 +33,7 @@ class Game(Protocol):
 
 @runtime_checkable
 class Estimator(Protocol):
-    """Two small methods and nothing remembered between them: which coalitions, and what follows from their values."""
+    """Which coalitions to observe, and what follows from their values; nothing is remembered between."""
 
     def draw(self, n_players: int, budget: int, rng: np.random.Generator) -> Sample: ...
 

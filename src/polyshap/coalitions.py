@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import chain, combinations
-from math import comb
+from math import comb, lgamma
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
-from polyshap._types import BoolMatrix, FloatArray
+from polyshap._types import BoolMatrix, FloatArray, IntArray
 
 __all__ = [
     "enumerate_all",
     "enumerate_size",
     "first_occurrences",
     "log_binomial",
+    "log_factorials",
     "log_shapley_kernel",
     "pack",
     "random_coalitions",
     "row_keys",
     "signs",
+    "sizes_of",
     "unpack",
 ]
 
@@ -81,6 +83,11 @@ def unpack(packed: NDArray[np.uint8], n_players: int) -> BoolMatrix:
     return np.unpackbits(packed, axis=1, count=n_players).view(bool)
 
 
+def sizes_of(coalitions: BoolMatrix) -> IntArray:
+    """The number of present players of every row."""
+    return np.asarray(np.count_nonzero(coalitions, axis=1), dtype=np.intp)
+
+
 def row_keys(coalitions: BoolMatrix) -> NDArray[np.void]:
     """One opaque, comparable key a row, for set operations on coalitions."""
     packed = np.ascontiguousarray(pack(coalitions))
@@ -98,12 +105,22 @@ def signs(coalitions: BoolMatrix) -> FloatArray:
     return np.where(coalitions, 1.0, -1.0)
 
 
-def log_binomial(n: int | FloatArray, k: int | NDArray[np.integer]) -> FloatArray:
-    """log of the binomial coefficient, elementwise."""
-    n, k = np.asarray(n, dtype=float), np.asarray(k, dtype=float)
-    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
+@lru_cache(maxsize=64)
+def log_factorials(n: int) -> FloatArray:
+    """log i! for i = 0..n."""
+    table = np.array([lgamma(i + 1.0) for i in range(n + 1)])
+    table.flags.writeable = False
+    return table
+
+
+def log_binomial(n: int, k: int | NDArray[np.integer]) -> FloatArray:
+    """log of the binomial coefficient, for all k at once."""
+    table, k = log_factorials(n), np.asarray(k, dtype=np.intp)
+    return np.asarray(table[n] - table[k] - table[n - k])
 
 
 def log_shapley_kernel(n_players: int, sizes: NDArray[np.integer]) -> FloatArray:
     """log mu(s) = -log binom(n - 2, s - 1), the weight of the Shapley regression, for 0 < s < n."""
+    if n_players == 1:
+        return np.zeros(0)  # one player has no proper coalition
     return -log_binomial(n_players - 2, np.asarray(sizes) - 1)

@@ -8,10 +8,13 @@ PolyshapError
 │   ├── GameRaisedError                  it raised; the original exception is chained
 │   ├── GameShapeError                   it returned the wrong shape or kind of array
 │   └── GameValueError                   it returned NaN or infinity
+│       └── ModelValueError              a model did; its synthetic rows are on the exception
 ├── MemoryNeededError    (MemoryError)   a result that cannot fit, with the bytes it needs
 ├── FileFormatError      (ValueError)    a damaged or foreign file
+├── MissingDataError     (FileNotFoundError) public data that is not here: what to download and where to put it
 ├── MissingDependencyError (ImportError) an optional package, with its pip line
-└── NotAvailableError    (NotImplementedError) a result that this fit cannot give
+├── NotAvailableError    (NotImplementedError) a result that this fit cannot give
+└── StorageError         (OSError)       a file that could not be written; what it held is kept
 
 PolyshapWarning          (UserWarning)
 └── RankWarning                          fewer independent equations than unknowns
@@ -36,11 +39,14 @@ __all__ = [
     "GameShapeError",
     "GameValueError",
     "MemoryNeededError",
+    "MissingDataError",
     "MissingDependencyError",
+    "ModelValueError",
     "NotAvailableError",
     "PolyshapError",
     "PolyshapWarning",
     "RankWarning",
+    "StorageError",
     "optional_import",
 ]
 
@@ -100,12 +106,34 @@ class GameValueError(GameError, ValueError):
     """The game returned NaN or infinity."""
 
 
+class ModelValueError(GameValueError):
+    """A model returned NaN or infinity.
+
+    Attributes
+    ----------
+    rows : array or DataFrame
+        The synthetic rows that it failed on, as the model got them.
+    """
+
+    def __init__(self, message: str, *, rows: object = None) -> None:
+        super().__init__(message)
+        self.rows = rows
+
+
 class MemoryNeededError(PolyshapError, MemoryError):
     """A result that cannot fit; the message names the memory it needs."""
 
 
 class FileFormatError(PolyshapError, ValueError):
     """A file that is damaged, foreign or from a newer version."""
+
+
+class MissingDataError(PolyshapError, FileNotFoundError):
+    """Public data that is not here; the message says what to download and where to put it."""
+
+
+class StorageError(PolyshapError, OSError):
+    """A file that could not be written; what it held before is kept."""
 
 
 class MissingDependencyError(PolyshapError, ImportError):

@@ -22,6 +22,7 @@ from polyshap.coalitions import (
     log_binomial,
     log_shapley_kernel,
     random_coalitions,
+    sizes_of,
 )
 from polyshap.errors import ArgumentError, ArgumentTypeError, BudgetError
 
@@ -61,7 +62,7 @@ class Sample:
 
     @property
     def n_players(self) -> int:
-        return self.coalitions.shape[1]
+        return int(self.coalitions.shape[1])
 
     @property
     def half(self) -> BoolMatrix:
@@ -70,7 +71,7 @@ class Sample:
 
     @property
     def sizes(self) -> IntArray:
-        return np.count_nonzero(self.coalitions, axis=1)
+        return sizes_of(self.coalitions)
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ def _log_own_weights(size_weights: Sequence[float] | FloatArray, n_players: int)
             f"`size_weights` must be finite, not negative and not all zero. Got {weights.tolist()}."
         )
     with np.errstate(divide="ignore"):
-        return np.log(weights)
+        return np.asarray(np.log(weights))
 
 
 def check_players(n_players: int) -> int:
@@ -153,7 +154,8 @@ def full_sample(n_players: int) -> Sample:
     # the first half of the binary order lacks the last player, and its complement has it
     coalitions[: count // 2] = enumerate_all(n_players)[1 : 1 + count // 2]
     np.logical_not(coalitions[: count // 2], out=coalitions[count // 2 :])
-    return Sample(coalitions, log_shapley_kernel(n_players, coalitions.sum(axis=1)), paired=True)
+    log_weights = log_shapley_kernel(n_players, sizes_of(coalitions[: count // 2]))
+    return Sample(coalitions, np.tile(log_weights, 2), paired=True)  # both of a pair to the last bit
 
 
 def draw(design: Design, n_players: int, budget: int, rng: np.random.Generator) -> Sample:
@@ -180,7 +182,7 @@ def draw(design: Design, n_players: int, budget: int, rng: np.random.Generator) 
     units = (budget - 2) // 2 if design.paired else budget - 2
     enumerated, allotted, expected = _allot(classes, units, rng)
 
-    rows = [_enumerate_class(classes, index, n_players) for index in np.flatnonzero(enumerated)]
+    rows = [_enumerate_class(classes, index, n_players) for index in np.flatnonzero(enumerated).tolist()]
     rows.append(_draw_classes(classes, allotted, n_players, design.replacement, rng))
     coalitions = np.concatenate(rows)
     # log of mu over the inclusion probability, by class; both sizes of a pair have the same mu
@@ -188,7 +190,7 @@ def draw(design: Design, n_players: int, budget: int, rng: np.random.Generator) 
         log_inclusion = np.where(enumerated, 0.0, np.log(expected) - classes.log_capacity)
     class_of_size = np.zeros(n_players, dtype=np.intp)
     class_of_size[classes.sizes] = np.arange(len(classes.sizes))
-    sizes = np.count_nonzero(coalitions, axis=1)
+    sizes = sizes_of(coalitions)
     log_weights = log_shapley_kernel(n_players, sizes) - log_inclusion[class_of_size[sizes]]
     if design.paired:
         coalitions, log_weights = np.concatenate([coalitions, ~coalitions]), np.tile(log_weights, 2)
@@ -279,7 +281,7 @@ def _draw_classes(
     with np.errstate(divide="ignore"):
         dense = np.log(allotted) > classes.log_capacity + np.log(_DENSE)
     rows = []
-    for index in np.flatnonzero(dense):
+    for index in np.flatnonzero(dense).tolist():
         units = _enumerate_class(classes, index, n_players)
         rows.append(units[rng.choice(len(units), size=allotted[index], replace=False)])
     rows.append(_draw_distinct(classes, np.where(dense, 0, allotted), n_players, rng))
@@ -296,7 +298,7 @@ def _draw_distinct(
         fresh = _canonical(random_coalitions(np.repeat(classes.sizes, missing), n_players, rng), classes)
         seen = np.concatenate([seen, fresh])
         seen = seen[first_occurrences(seen)]
-        sizes = np.count_nonzero(seen, axis=1)
+        sizes = sizes_of(seen)
         missing = allotted - np.bincount(sizes, minlength=n_players + 1)[classes.sizes]
     return seen
 
@@ -305,6 +307,6 @@ def _canonical(coalitions: BoolMatrix, classes: _Classes) -> BoolMatrix:
     """Of a middle-sized pair keep the coalition with player 0."""
     if classes.middle.any():
         size = classes.sizes[classes.middle][0]
-        flip = (np.count_nonzero(coalitions, axis=1) == size) & ~coalitions[:, 0]
+        flip = (sizes_of(coalitions) == size) & ~coalitions[:, 0]
         coalitions[flip] = ~coalitions[flip]
     return coalitions

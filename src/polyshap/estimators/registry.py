@@ -9,13 +9,36 @@ from types import MappingProxyType
 
 from polyshap._types import Estimator
 from polyshap.errors import ArgumentError
+from polyshap.estimators.adaptive import Adaptive
+from polyshap.estimators.exact import Exact
+from polyshap.estimators.kaddshap import KAddSHAP
+from polyshap.estimators.polyshap import OddRegression, PolySHAP
+from polyshap.frontiers import KAdditive, Logarithmic, Partial
+from polyshap.sampling import Design
 
 __all__ = ["ESTIMATORS", "PATTERNS", "get", "names"]
 
-ESTIMATORS: Mapping[str, Callable[[], Estimator]] = MappingProxyType({})
+ESTIMATORS: Mapping[str, Callable[[], Estimator]] = MappingProxyType(
+    {
+        "adaptive": Adaptive,
+        "exact": Exact,
+        "kernelshap": lambda: PolySHAP(KAdditive(1), Design("kernel")),
+        "leverageshap": lambda: PolySHAP(KAdditive(1)),
+        "polyshap-3-log": lambda: PolySHAP(Logarithmic(3)),
+    }
+)
 
-# pattern -> constructor on the match; the first column of `names()` shows the readable form
-PATTERNS: tuple[tuple[str, str, Callable[[re.Match[str]], Estimator]], ...] = ()
+# readable form, pattern, constructor on the match; K stands for an order
+PATTERNS: tuple[tuple[str, str, Callable[[re.Match[str]], Estimator]], ...] = (
+    ("polyshap-K", r"polyshap-([1-9]\d*)", lambda match: PolySHAP(KAdditive(int(match[1])))),
+    (
+        "polyshap-K-50%",
+        r"polyshap-([1-9]\d*)-(\d{1,2}|100)%",
+        lambda match: PolySHAP(Partial(int(match[1]), fraction=int(match[2]) / 100)),
+    ),
+    ("kaddshap-K", r"kaddshap-([1-9]\d*)", lambda match: KAddSHAP(int(match[1]))),
+    ("odd-K", r"odd-([1-9]\d*)", lambda match: OddRegression(int(match[1]))),
+)
 
 
 def names() -> tuple[str, ...]:
@@ -26,8 +49,8 @@ def names() -> tuple[str, ...]:
 def get(name: str) -> Estimator:
     """The estimator of that name with its default options.
 
-    >>> get("polyshap-3").order
-    3
+    >>> get("polyshap-3").frontier
+    KAdditive(order=3)
     """
     if name in ESTIMATORS:
         return ESTIMATORS[name]()

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from polyshap._types import BoolMatrix, FloatArray
-from polyshap.errors import GameError, GameRaisedError, GameShapeError, GameValueError
+from polyshap.errors import GameError, GameRaisedError, GameShapeError, GameValueError, PolyshapError
 from polyshap.results import Observations
 from polyshap.sampling import Sample
 
@@ -37,6 +37,8 @@ def evaluate(game: GameFunction, coalitions: BoolMatrix, *, batch_size: int | No
         try:
             try:
                 answer = game(batch)
+            except PolyshapError:
+                raise  # a game of ours says itself what went wrong
             except Exception as error:
                 raise GameRaisedError(
                     f"The game raised {type(error).__name__} on coalitions {start}..{start + len(batch) - 1}: "

@@ -1,0 +1,169 @@
+"""PolySHAP: fit a polynomial with chosen interactions, read the Shapley values off its coefficients."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from polyshap._types import FloatArray
+from polyshap.errors import RankWarning
+from polyshap.frontiers import Frontier, FrontierSpec, KAdditive
+from polyshap.interactions import Polynomial, moebius_from_fourier
+from polyshap.regression import (
+    Basis,
+    Fit,
+    even_basis,
+    least_squares,
+    monomial_basis,
+    odd_basis,
+    parity_terms,
+)
+from polyshap.results import Diagnostics, Estimate, Index, Observations, conclude
+from polyshap.sampling import Design, Sample, check_budget, draw
+from polyshap.shapley import from_fourier, from_moebius
+
+__all__ = ["OddRegression", "PolySHAP"]
+
+
+@dataclass(frozen=True)
+class PolySHAP:
+    """Constrained weighted least squares on the monomials of a frontier.
+
+    With v centred at the empty coalition, minimise over the sampled coalitions
+    sum_l mu(S_l)/p(S_l) (v(S_l) - sum_T b_T [T in S_l])^2 subject to sum_T b_T = v(D); then
+    phi_i = sum over T with i in T of b_T / |T| (Fumagalli, Witter, Musco, ICLR 2026). With singletons
+    only it is KernelSHAP; with all terms up to order k the coefficients estimate the Faith-Shapley
+    interactions of order k.
+
+    On a paired sample with a downward closed frontier the problem separates into an odd and an even
+    part, and only the odd one bears on the Shapley values: then half of the rows and of the columns
+    are solved. The even part is solved when interactions are asked for.
+
+    Parameters
+    ----------
+    frontier : FrontierSpec
+    design : Design
+
+    Examples
+    --------
+    >>> import numpy as np, polyshap
+    >>> game = lambda z: z[:, 0] * 2.0 + z[:, 1] * z[:, 2]
+    >>> polyshap.estimate(game, 3, 8, PolySHAP(KAdditive(2)), random_state=0).values.round(6).tolist()
+    [2.0, 0.5, 0.5]
+    """
+
+    frontier: FrontierSpec = field(default_factory=lambda: KAdditive(3))
+    design: Design = field(default_factory=Design)
+
+    def draw(self, n_players: int, budget: int, rng: np.random.Generator) -> Sample:
+        return draw(self.design, n_players, check_budget(budget), rng)
+
+    def fit(self, observations: Observations) -> Estimate:
+        frontier = self.frontier.build(observations.n_players)
+        if observations.sample.paired and frontier.is_downward_closed:
+            basis = odd_basis(frontier)
+            fit = _fit_odd(observations, basis)
+            if fit.rank == basis.n_columns:
+                values = from_fourier(frontier.n_players, parity_terms(frontier, 1), fit.coefficients)
+                return conclude(
+                    observations,
+                    values,
+                    self._diagnostics(frontier, fit, basis),
+                    source=_PairedSource(observations, frontier, fit),
+                )
+        basis = monomial_basis(frontier)
+        fit = least_squares(
+            basis,
+            observations.sample.coalitions,
+            observations.sample.log_weights,
+            observations.centred,
+            constraint=np.ones(len(frontier)),
+            totals=observations.total,
+        )
+        values = from_moebius(frontier, fit.coefficients)
+        source = Polynomial(frontier, fit.coefficients)
+        return conclude(observations, values, self._diagnostics(frontier, fit, basis), source=source)
+
+    def _diagnostics(self, frontier: Frontier, fit: Fit, basis: Basis) -> Diagnostics:
+        return diagnose(f"PolySHAP({self.frontier!r})", fit, basis.n_columns, n_terms=len(frontier))
+
+
+@dataclass(frozen=True)
+class OddRegression:
+    """Least squares on the odd Fourier terms up to an order: equal to paired PolySHAP of that order.
+
+    Parameters
+    ----------
+    order : int
+    size_weights : see `Design`; the design is always paired.
+    """
+
+    order: int = 3
+    design: Design = field(default_factory=Design)
+
+    def draw(self, n_players: int, budget: int, rng: np.random.Generator) -> Sample:
+        return draw(self.design, n_players, check_budget(budget), rng)
+
+    def fit(self, observations: Observations) -> Estimate:
+        frontier = KAdditive(self.order).build(observations.n_players)
+        basis = odd_basis(frontier)
+        fit = _fit_odd(observations, basis)
+        values = from_fourier(frontier.n_players, parity_terms(frontier, 1), fit.coefficients)
+        return conclude(observations, values, diagnose(f"OddRegression({self.order})", fit, basis.n_columns))
+
+
+def diagnose(name: str, fit: Fit, n_columns: int, *, n_terms: int | None = None) -> Diagnostics:
+    """Diagnostics of a regression; a lack of rank is warned about."""
+    notes: tuple[str, ...] = ()
+    if fit.rank < n_columns:
+        notes = (
+            f"{name}: {n_columns} unknowns but only {fit.rank} independent equations; the solution of "
+            "minimum norm was returned. Raise `budget`, use a smaller frontier, or estimator='adaptive'.",
+        )
+        warnings.warn(notes[0], RankWarning, stacklevel=5)
+    return Diagnostics(
+        estimator=name,
+        n_terms=n_terms or n_columns,
+        rank=fit.rank,
+        condition=fit.condition,
+        residual=fit.residual,
+        warnings=notes,
+    )
+
+
+def _fit_odd(observations: Observations, basis: Basis) -> Fit:
+    """The odd part on the half rows: sum of c_T = v(D)/2 at the grand coalition."""
+    sample = observations.sample
+    return least_squares(
+        basis,
+        sample.half,
+        sample.log_weights[: len(sample) // 2],
+        observations.odd,
+        constraint=np.ones(basis.n_columns),
+        totals=observations.total / 2,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _PairedSource:
+    """Monomial coefficients of a paired fit; the even part is solved when they are asked for."""
+
+    observations: Observations
+    frontier: Frontier
+    odd: Fit
+
+    def interactions(self, order: int, index: Index, min_order: int) -> dict[tuple[int, ...], FloatArray]:
+        sample = self.observations.sample
+        # the polynomial is zero at the empty coalition: its even part equals v(D)/2 at both ends
+        even = least_squares(
+            even_basis(self.frontier),
+            sample.half,
+            sample.log_weights[: len(sample) // 2],
+            self.observations.even - self.observations.total / 2,
+        )
+        fourier = dict(zip(parity_terms(self.frontier, 1), self.odd.coefficients, strict=True))
+        fourier.update(zip(parity_terms(self.frontier, 0), even.coefficients, strict=True))
+        moebius = moebius_from_fourier(self.frontier, fourier)
+        return Polynomial(self.frontier, moebius).interactions(order, index, min_order)

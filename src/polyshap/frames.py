@@ -1,0 +1,390 @@
+"""Tables at the boundary: arrays and data frames behind one small interface, dtypes kept.
+
+A table is read once, compared with the background once, and from then on only mixed: synthetic row u takes
+its columns from the explained row where `present[u]` says so and from background row `fill[u]` elsewhere.
+Frames go through narwhals: the explained row is stacked on the background and each column is gathered with
+one integer index, which changes no dtype, no category and no order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyshap._types import BoolMatrix, IntArray
+from polyshap.errors import ArgumentError, ArgumentTypeError
+
+__all__ = ["ArrayTable", "FrameTable", "Table", "read"]
+
+Words = NDArray[np.uint64]
+
+
+class Table(Protocol):
+    """Rows of one user, as an array or as a frame."""
+
+    @property
+    def names(self) -> tuple[str, ...]: ...
+    @property
+    def native(self) -> Any: ...
+    @property
+    def row_bytes(self) -> int: ...
+    def __len__(self) -> int: ...
+    def take(self, rows: Sequence[int] | IntArray) -> Table:
+        """These rows, in this order."""
+
+    def mix(self, row: Table, present: BoolMatrix, fill: IntArray) -> Any:
+        """Synthetic rows (u, n_columns), as the model takes them: `row` where present, else self[fill]."""
+
+    def block(self, row: Table, present: BoolMatrix) -> Any:
+        """Every coalition with every background row, coalition by coalition: len(present) * len(self) rows."""
+
+    def codes(self, other: Table | None = None) -> Words:
+        """Numbers that are equal in a column exactly where the values are, for self or for `other`."""
+
+    def columns(self) -> tuple[NDArray[Any], ...]:
+        """Each column as an array, for display and for statistics."""
+
+    def with_columns(self, columns: Sequence[NDArray[Any]]) -> Any:
+        """A native table like this one with other numbers in its columns."""
+
+
+def read(data: Any, argument: str, names: Sequence[str] | None = None) -> Table:
+    """A user's array or frame as a table; `argument` is its name in messages."""
+    if _is_frame(data):
+        return _read_frame(data, argument)
+    if hasattr(data, "detach") and hasattr(data, "cpu"):  # a torch tensor
+        data = data.detach().cpu().numpy()
+    try:
+        array = np.asarray(data)
+    except (TypeError, ValueError) as error:
+        raise ArgumentTypeError(_wanted(argument, data)) from error
+    if array.ndim != 2 or array.shape[1] == 0:
+        hint = f" Use {argument}.reshape(1, -1) for one row." if array.ndim == 1 else ""
+        raise ArgumentError(
+            f"`{argument}` must be a table: an array (n_rows, n_columns) or a DataFrame. Got "
+            f"{type(data).__name__} of shape {array.shape}.{hint}"
+        )
+    if array.dtype.kind not in "biufOUSMm":
+        raise ArgumentTypeError(f"`{argument}` must hold numbers, text or dates. Got dtype {array.dtype}.")
+    if len(array) == 0:
+        raise ArgumentError(f"`{argument}` must hold at least one row. Got an empty table.")
+    if names is not None and len(names) != array.shape[1]:
+        raise ArgumentError(
+            f"`feature_names` must hold one name for each of the {array.shape[1]} columns. Got {len(names)}."
+        )
+    return ArrayTable(array, tuple(names) if names else tuple(f"x{j}" for j in range(array.shape[1])))
+
+
+def _wanted(argument: str, data: object) -> str:
+    return (
+        f"`{argument}` must be an array (n_rows, n_columns) or a pandas, polars or pyarrow table held in "
+        f"memory. Got {type(data).__module__.partition('.')[0]} {type(data).__name__}."
+    )
+
+
+def _is_frame(data: object) -> bool:
+    return type(data).__module__.partition(".")[0] in _FRAME_LIBRARIES
+
+
+_FRAME_LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf", "duckdb", "dask", "pyspark", "ibis")
+
+
+@dataclass(frozen=True, eq=False)
+class ArrayTable:
+    """A numpy array (n_rows, n_columns) of one dtype."""
+
+    native: NDArray[Any]
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.native)
+
+    @property
+    def row_bytes(self) -> int:
+        return int(self.native.itemsize * self.native.shape[1])
+
+    def take(self, rows: Sequence[int] | IntArray) -> ArrayTable:
+        return ArrayTable(self.native[np.asarray(rows, dtype=np.intp)], self.names)
+
+    def mix(self, row: Table, present: BoolMatrix, fill: IntArray) -> NDArray[Any]:
+        rows = self.native.take(fill, axis=0)
+        np.copyto(rows, row.native, where=present)
+        return rows
+
+    def block(self, row: Table, present: BoolMatrix) -> NDArray[Any]:
+        n_columns = self.native.shape[1]
+        return np.where(present[:, None, :], row.native, self.native[None]).reshape(-1, n_columns)
+
+    def codes(self, other: Table | None = None) -> Words:
+        array = (other or self).native
+        if array.dtype.kind in "OUS":
+            return _object_codes([*self.native.T], None if other is None else [*array.T])
+        return _bits(array)
+
+    def columns(self) -> tuple[NDArray[Any], ...]:
+        return tuple(self.native.T)
+
+    def with_columns(self, columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        return np.stack(columns, axis=1).astype(self.native.dtype)
+
+    def aligned(self, rows: Table, argument: str) -> tuple[ArrayTable, ArrayTable]:
+        """`rows` and this background with equal dtypes, or a message that says what does not fit."""
+        if not isinstance(rows, ArrayTable):
+            raise _mixed_kinds(rows, argument)
+        if len(rows.names) != len(self.names):
+            raise ArgumentError(
+                f"`{argument}` must have the {len(self.names)} columns of `background`. "
+                f"Got {len(rows.names)} columns."
+            )
+        array, background = rows.native, self.native
+        if array.dtype != background.dtype:
+            if not np.can_cast(array.dtype, background.dtype, "same_kind"):
+                if {array.dtype.kind, background.dtype.kind} - set("biuf"):
+                    raise ArgumentTypeError(
+                        f"`{argument}` must have the dtype of `background`, {background.dtype}. "
+                        f"Got {array.dtype}."
+                    )
+                background = background.astype(np.result_type(array, background))
+            array = array.astype(background.dtype)
+        return ArrayTable(array, self.names), ArrayTable(background, self.names)
+
+
+def _mixed_kinds(rows: Table, argument: str) -> ArgumentTypeError:
+    return ArgumentTypeError(
+        f"`{argument}` and `background` must be of one kind, both arrays or frames of one library. Got "
+        f"{type(rows.native).__module__.partition('.')[0]} {type(rows.native).__name__} for `{argument}`."
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class FrameTable:
+    """A data frame of any library that narwhals reads eagerly."""
+
+    frame: Any  # narwhals.DataFrame
+    argument: str
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @property
+    def native(self) -> Any:
+        return self.frame.to_native()
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        return tuple(map(str, self.frame.columns))
+
+    @property
+    def row_bytes(self) -> int:
+        # a float64 or a pointer for most columns; text and categories cost less than twice that
+        return 16 * len(self.frame.columns)
+
+    def take(self, rows: Sequence[int] | IntArray) -> FrameTable:
+        index = np.asarray(rows, dtype=np.intp)
+        return FrameTable(_reset(self.frame[index]), self.argument)
+
+    def mix(self, row: Table, present: BoolMatrix, fill: IntArray) -> Any:
+        import narwhals as nw
+
+        if self._plain is not None and isinstance(row, FrameTable) and row._plain is not None:
+            rows = self._plain.take(fill, axis=0)
+            np.copyto(rows, row._plain, where=present)
+            return self._wrap(rows)
+        assert isinstance(row, FrameTable)
+        stacked = _reset(nw.concat([row.frame, self.frame], how="vertical"))
+        background = fill + 1  # row 0 is the explained one
+        columns = [
+            stacked.get_column(name)[np.where(present[:, j], 0, background)].alias(name)
+            for j, name in enumerate(self.frame.columns)
+        ]
+        return _reset(_join(columns)).to_native()
+
+    def block(self, row: Table, present: BoolMatrix) -> Any:
+        n_fills = len(self)
+        return self.mix(row, np.repeat(present, n_fills, axis=0), np.tile(np.arange(n_fills), len(present)))
+
+    @cached_property
+    def _plain(self) -> NDArray[Any] | None:
+        """The numbers of a pandas frame whose columns all have one numpy dtype: no gather per column."""
+        if not self.frame.implementation.is_pandas():
+            return None
+        kinds = set(self.native.dtypes)
+        kind = kinds.pop() if len(kinds) == 1 else None
+        return self.native.to_numpy() if isinstance(kind, np.dtype) and kind.kind in "biuf" else None
+
+    def _wrap(self, rows: NDArray[Any]) -> Any:
+        return type(self.native)(rows, columns=self.native.columns, copy=False)
+
+    def codes(self, other: Table | None = None) -> Words:
+        mine = self.columns()
+        theirs = mine if other is None else other.columns()
+        out = np.empty((len(theirs[0]), len(mine)), dtype=np.uint64)
+        for j, (own, asked) in enumerate(zip(mine, theirs, strict=True)):
+            if own.dtype.kind in "biufMm" and asked.dtype == own.dtype:
+                out[:, j] = _bits(asked[:, None])[:, 0]
+            else:
+                out[:, j] = _object_codes([own], None if other is None else [asked])[:, 0]
+        return out
+
+    def columns(self) -> tuple[NDArray[Any], ...]:
+        return self._columns
+
+    @cached_property
+    def _columns(self) -> tuple[NDArray[Any], ...]:
+        return tuple(_column_values(self.frame.get_column(name)) for name in self.frame.columns)
+
+    def with_columns(self, columns: Sequence[NDArray[Any]]) -> Any:
+        import narwhals as nw
+
+        backend = self.frame.implementation
+        series = [
+            nw.new_series(name, np.ascontiguousarray(values), backend=backend)
+            for name, values in zip(self.frame.columns, columns, strict=True)
+        ]
+        made = _join(series)
+        cast = [nw.col(name).cast(kind) for name, kind in self.frame.schema.items()]
+        return made.with_columns(*cast).to_native()
+
+    def aligned(self, rows: Table, argument: str) -> tuple[FrameTable, FrameTable]:
+        """`rows` with the columns, order and dtypes of this background."""
+        if not isinstance(rows, FrameTable) or rows.frame.implementation != self.frame.implementation:
+            raise _mixed_kinds(rows, argument)
+        missing = [name for name in self.frame.columns if name not in rows.frame.columns]
+        extra = [name for name in rows.frame.columns if name not in self.frame.columns]
+        if missing or extra:
+            raise ArgumentError(
+                f"`{argument}` must have the columns of `background`. "
+                f"Missing: {missing or 'none'}. Not in the background: {extra or 'none'}."
+            )
+        frame = rows.frame.select(self.frame.columns)
+        for name in self.frame.columns:
+            frame = frame.with_columns(
+                _as_column(frame.get_column(name), self.frame.get_column(name), argument)
+            )
+        return FrameTable(_reset(frame), argument), self
+
+
+def _read_frame(data: Any, argument: str) -> FrameTable:
+    import narwhals as nw
+
+    labels = getattr(data, "columns", None)
+    if labels is not None and getattr(labels, "nlevels", 1) > 1:
+        raise ArgumentError(
+            f"`{argument}` must have one level of column names. Got a MultiIndex: flatten it."
+        )
+    try:
+        frame = nw.from_native(data, eager_only=True)
+    except nw.exceptions.DuplicateError as error:
+        raise ArgumentError(f"`{argument}` must have different column names. {error}") from error
+    except TypeError as error:
+        hint = " Call .collect() first." if hasattr(data, "collect") else ""
+        hint = " Use .to_frame().T for one row." if hasattr(data, "to_frame") else hint
+        raise ArgumentTypeError(_wanted(argument, data) + hint) from error
+    if len(set(map(str, frame.columns))) < len(frame.columns):
+        raise ArgumentError(f"`{argument}` must have different column names. Got {list(frame.columns)}.")
+    if len(frame) == 0 or not frame.columns:
+        raise ArgumentError(f"`{argument}` must hold at least one row. Got an empty table.")
+    return FrameTable(_reset(frame), argument)
+
+
+def _reset(frame: Any) -> Any:
+    import narwhals as nw
+
+    return nw.maybe_reset_index(frame)
+
+
+def _join(series: Sequence[Any]) -> Any:
+    return series[0].to_frame().with_columns(*series[1:])
+
+
+def _as_column(column: Any, wanted: Any, argument: str) -> Any:
+    """`column` with the dtype (and the categories) of the background's column."""
+    pandas_like = column.implementation.is_pandas_like()
+    native, target = column.to_native(), wanted.to_native()
+    same = native.dtype == target.dtype if pandas_like else column.dtype == wanted.dtype
+    if same:
+        return column
+    import narwhals as nw
+
+    try:
+        if pandas_like:
+            made = nw.from_native(_cast_pandas(native, target.dtype), series_only=True)
+        else:
+            made = column.cast(wanted.dtype)
+    except Exception as error:
+        raise ArgumentTypeError(
+            f"Column {column.name!r} of `{argument}` must have the dtype of the background, {target.dtype}. "
+            f"Got {native.dtype}: {error}"
+        ) from error
+    if made.null_count() > column.null_count():
+        before, after = column.to_list(), made.to_list()
+        unseen = sorted({str(a) for a, b in zip(before, after, strict=True) if b is None and a is not None})
+        raise ArgumentError(
+            f"Column {column.name!r} of `{argument}` must hold values of the background's categories. "
+            f"Got {', '.join(unseen[:5])}. Add the category to the background's dtype, or drop the row."
+        )
+    if wanted.dtype.is_integer() and column.dtype.is_float() and not (made == column).all():
+        raise ArgumentTypeError(
+            f"Column {column.name!r} of `{argument}` must be whole numbers ({target.dtype}), as in the "
+            f"background. Got {native.dtype} with fractions."
+        )
+    return made
+
+
+def _cast_pandas(column: Any, dtype: Any) -> Any:
+    """Natively, so that category levels are carried; a value without a level becomes missing here."""
+    categories = getattr(dtype, "categories", None)
+    if categories is None or not hasattr(dtype, "ordered"):
+        return column.astype(dtype)
+    values = column.astype(object)
+    return values.where(values.isin(categories), None).astype(dtype)
+
+
+def _column_values(column: Any) -> NDArray[Any]:
+    """Plain numbers and dates as they are, everything else as Python objects, missing as None."""
+    if column.dtype.is_numeric() or str(column.dtype) == "Boolean":
+        if column.null_count() == 0 or column.dtype.is_float():
+            values = np.asarray(column.to_numpy())
+            if values.dtype.kind in "biuf":
+                return values
+        elif column.dtype.is_integer():
+            return np.array([np.nan if v is None else float(v) for v in column.to_list()])
+    values = np.empty(len(column), dtype=object)
+    values[:] = column.to_list()
+    return values
+
+
+def _bits(array: NDArray[Any]) -> Words:
+    """The bytes of each number as one word; -0.0 and 0.0 share one, and so do all NaN."""
+    if array.dtype.kind == "f":
+        array = np.where(np.isnan(array), np.nan, array + array.dtype.type(0)).astype(np.float64)
+    elif array.dtype.kind != "u":
+        array = array.astype(np.int64)
+    return array.astype(np.uint64, copy=False) if array.dtype.kind == "u" else array.view(np.uint64)
+
+
+def _object_codes(own: Sequence[NDArray[Any]], asked: Sequence[NDArray[Any]] | None) -> Words:
+    """Position of first occurrence in the own column; values that are not there count on from its end."""
+    targets = own if asked is None else asked
+    out = np.empty((len(targets[0]), len(own)), dtype=np.uint64)
+    for j, (mine, theirs) in enumerate(zip(own, targets, strict=True)):
+        table: dict[object, int] = {}
+        for value in (*mine, *theirs):
+            table.setdefault(_token(value), len(table))
+        out[:, j] = [table[_token(value)] for value in theirs]
+    return out
+
+
+def _token(value: object) -> object:
+    if value is None or value != value:
+        return None
+    try:
+        hash(value)
+    except TypeError:
+        return repr(value)
+    return type(value).__name__, value

@@ -1,0 +1,84 @@
+"""The prior of the adaptive estimator: every interaction of every order, seen only through a kernel.
+
+With s = +1 for a present and -1 for an absent player, b = sum_i w_i s_i s'_i and W = sum_i w_i,
+
+    cov(u(s), u(s')) = a1 b / W + sum_c a_c sinh(z_c b) / sinh(z_c W) + delta [s = s']        (odd part)
+    cov(e(s), e(s')) = a0       + sum_c a_c cosh(z_c b) / sinh(z_c W) + delta [s = s']        (even part)
+
+exp(b) = prod_i (cosh w_i + s_i s'_i sinh w_i), so the Fourier coefficient of a set T has a prior variance
+proportional to prod_{i in T} tanh(z_c w_i): w_i is the relevance of player i.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from polyshap._types import FloatArray
+
+__all__ = ["CONSTANT_VARIANCE", "Parameters", "even_kernel", "hyperbolic", "odd_kernel"]
+
+# The even part is known up to a constant only; values have unit root mean square, so 100 is "unknown".
+CONSTANT_VARIANCE = 100.0
+
+
+@dataclass(frozen=True, eq=False)
+class Parameters:
+    """What the prior needs to know, for values of unit scale.
+
+    Attributes
+    ----------
+    linear : float
+        a1, the extra variance of order 1.
+    smooth : ndarray, shape (n_scales,)
+        a_c, the variance of the interactions at each scale.
+    nugget : float
+        delta, the variance of what no smooth term explains.
+    relevances : ndarray, shape (n_players,)
+        w, how much each player matters.
+    scales : ndarray, shape (n_scales,)
+        z_c, how slowly orders decay: small is nearly linear, large reaches high orders.
+    """
+
+    linear: float
+    smooth: FloatArray
+    nugget: float
+    relevances: FloatArray
+    scales: FloatArray
+
+    @property
+    def n_players(self) -> int:
+        return len(self.relevances)
+
+    @property
+    def total_relevance(self) -> float:
+        """W."""
+        return float(self.relevances.sum())
+
+
+def hyperbolic(b: FloatArray, total: float) -> tuple[FloatArray, FloatArray]:
+    """sinh(b) / sinh(W) and cosh(b) / sinh(W) for |b| <= W, without overflow."""
+    up, down = np.exp(b - total), np.exp(-b - total)
+    scale = -np.expm1(-2 * total)
+    return (up - down) / scale, (up + down) / scale
+
+
+def odd_kernel(left: FloatArray, right: FloatArray, parameters: Parameters) -> FloatArray:
+    """Prior covariance of u without the delta term, sign rows (n, d) and (m, d) -> (n, m)."""
+    total = parameters.total_relevance
+    b = (left * parameters.relevances) @ right.T
+    kernel = b * (parameters.linear / total)
+    for amplitude, scale in zip(parameters.smooth, parameters.scales, strict=True):
+        kernel += amplitude * hyperbolic(scale * b, scale * total)[0]
+    return kernel
+
+
+def even_kernel(left: FloatArray, right: FloatArray, parameters: Parameters) -> FloatArray:
+    """Prior covariance of e without the delta term, sign rows (n, d) and (m, d) -> (n, m)."""
+    total = parameters.total_relevance
+    b = (left * parameters.relevances) @ right.T
+    kernel = np.full(b.shape, CONSTANT_VARIANCE)
+    for amplitude, scale in zip(parameters.smooth, parameters.scales, strict=True):
+        kernel += amplitude * hyperbolic(scale * b, scale * total)[1]
+    return kernel

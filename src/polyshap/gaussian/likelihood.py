@@ -1,0 +1,151 @@
+"""Learning the prior from the sample: marginal likelihood of the odd and the even part, with its gradient.
+
+theta = (log a1, log a_c ..., log delta, log of the common relevance, one deviation a player). With
+alpha = K^-1 y and M = (alpha alpha' - K^-1) / 2 the derivative of the log likelihood is sum(M * dK/dtheta);
+for the relevances it needs diag(S' Q S) only, one product of size n x n x d.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy.linalg import lapack
+from scipy.optimize import minimize
+
+from polyshap._types import FloatArray
+from polyshap.gaussian.kernel import CONSTANT_VARIANCE, Parameters, hyperbolic
+
+__all__ = ["Hyperprior", "Learned", "learn", "objective", "unpack"]
+
+_BOUND = 14.0
+_JITTER = 1e-12  # relative; the row of the grand coalition has no delta of its own
+_FAILED = 1e12  # objective where a matrix is not positive definite: a line search turns back
+
+
+@dataclass(frozen=True)
+class Hyperprior:
+    """Gaussian log-priors (mean, standard deviation) of theta, and the effort spent on it."""
+
+    linear: tuple[float, float] = (0.0, 3.0)
+    smooth: tuple[tuple[float, float], ...] = ((-1.0, 3.0),)
+    nugget: tuple[float, float] = (-8.0, 4.0)
+    common: tuple[float, float] = (1.5, 2.0)  # the mean is log(common[0] / n_players)
+    deviation: float = 1.0
+    scales: tuple[float, ...] = (1.0,)
+    n_rows: int = 600
+    n_iterations: int = 30
+
+    def moments(self, n_players: int) -> tuple[FloatArray, FloatArray]:
+        """Means and standard deviations of theta."""
+        common = (float(np.log(self.common[0] / n_players)), self.common[1])
+        head = np.array([self.linear, *self.smooth, self.nugget, common])
+        mean = np.concatenate([head[:, 0], np.zeros(n_players)])
+        return mean, np.concatenate([head[:, 1], np.full(n_players, self.deviation)])
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """The most likely parameters and how they were found."""
+
+    theta: FloatArray
+    parameters: Parameters
+    log_likelihood: float
+    n_iterations: int
+
+
+def unpack(theta: FloatArray, n_players: int, scales: tuple[float, ...]) -> Parameters:
+    """theta -> parameters."""
+    head = np.exp(theta[: len(theta) - n_players])
+    relevances = head[-1] * np.exp(theta[len(theta) - n_players :])
+    return Parameters(float(head[0]), head[1:-2], float(head[-2]), relevances, np.asarray(scales))
+
+
+def learn(
+    signs: FloatArray,
+    odd: FloatArray,
+    even: FloatArray,
+    hyperprior: Hyperprior,
+    *,
+    start: FloatArray | None = None,
+) -> Learned:
+    """Most likely parameters for sign rows (n + 1, d), the grand coalition last, and values (n + 1, k) of unit scale."""
+    n_players = signs.shape[1]
+    mean, deviation = hyperprior.moments(n_players)
+    lower, upper = np.full(len(mean), -_BOUND), np.full(len(mean), _BOUND)
+    lower[-n_players:], upper[-n_players:] = -8.0, 6.0
+    result = minimize(
+        partial(objective, signs=signs, odd=odd, even=even, hyperprior=hyperprior),
+        mean if start is None else start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=np.stack([lower, upper], axis=1),
+        options={"maxiter": hyperprior.n_iterations},
+    )
+    penalty = 0.5 * float((((result.x - mean) / deviation) ** 2).sum())
+    parameters = unpack(result.x, n_players, hyperprior.scales)
+    return Learned(result.x, parameters, penalty - float(result.fun), int(result.nit))
+
+
+def objective(
+    theta: FloatArray, *, signs: FloatArray, odd: FloatArray, even: FloatArray, hyperprior: Hyperprior
+) -> tuple[float, FloatArray]:
+    """Negative log posterior of theta and its gradient."""
+    n_players = signs.shape[1]
+    p = unpack(theta, n_players, hyperprior.scales)
+    mean, deviation = hyperprior.moments(n_players)
+    total = p.total_relevance
+    b = (signs * p.relevances) @ signs.T
+    pairs = [hyperbolic(z * b, z * total) for z in p.scales]
+
+    odd_matrix = b * (p.linear / total)
+    even_matrix = np.full(b.shape, CONSTANT_VARIANCE)
+    for amplitude, (sinh, cosh) in zip(p.smooth, pairs, strict=True):
+        odd_matrix += amplitude * sinh
+        even_matrix += amplitude * cosh
+    observed = np.arange(len(b) - 1)  # the grand coalition has no delta
+    odd_matrix[observed, observed] += p.nugget
+    even_matrix[observed, observed] += p.nugget
+    odd_fit, even_fit = _evidence(odd_matrix, odd), _evidence(even_matrix, even)
+    if odd_fit is None or even_fit is None:
+        return _FAILED, np.zeros(len(theta))
+    (odd_loss, M_odd), (even_loss, M_even) = odd_fit, even_fit
+
+    gradient = np.empty(len(theta))
+    gradient[0] = p.linear * np.vdot(M_odd, b) / total
+    weighted = M_odd * (p.linear / total)  # Q of the module docstring
+    constant = -p.linear * np.vdot(M_odd, b) / total**2  # the part of dK/dw_i that is equal for all players
+    for index, (amplitude, z, (sinh, cosh)) in enumerate(zip(p.smooth, p.scales, pairs, strict=True)):
+        inner = float(np.vdot(M_odd, sinh) + np.vdot(M_even, cosh))
+        gradient[1 + index] = amplitude * inner
+        weighted += (amplitude * z) * (M_odd * cosh + M_even * sinh)
+        constant -= amplitude * z * inner / np.tanh(z * total)
+    gradient[-n_players - 2] = p.nugget * (np.trace(M_odd[:-1, :-1]) + np.trace(M_even[:-1, :-1]))
+    relevance = p.relevances * (np.einsum("ji,ji->i", weighted @ signs, signs) + constant)
+    gradient[-n_players - 1] = relevance.sum()
+    gradient[-n_players:] = relevance
+
+    standard = (theta - mean) / deviation
+    loss = odd_loss + even_loss + 0.5 * float(standard @ standard)
+    return loss, standard / deviation - gradient
+
+
+def _evidence(matrix: FloatArray, values: FloatArray) -> tuple[float, FloatArray] | None:
+    """Negative log likelihood of the columns of `values`, and M; None where the matrix is not definite."""
+    n_outputs = values.shape[1]
+    diagonal = np.einsum("ii->i", matrix)
+    diagonal += _JITTER * diagonal.max()
+    factor, failed = lapack.dpotrf(matrix.T, lower=1, clean=1)
+    if failed:
+        return None
+    alpha, _ = lapack.dpotrs(factor, values, lower=1)
+    log_determinant = 2 * float(np.log(np.diagonal(factor)).sum())
+    loss = 0.5 * float(np.vdot(values, alpha)) + 0.5 * n_outputs * log_determinant
+    inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+    M = inverse + inverse.T  # the triangle is doubled on the diagonal
+    np.einsum("ii->i", M)[:] /= 2
+    M *= -n_outputs
+    M += alpha @ alpha.T
+    M /= 2
+    return loss, M

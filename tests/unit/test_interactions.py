@@ -1,0 +1,93 @@
+"""Every index against its definition in `reference`, on random games."""
+
+import numpy as np
+import pytest
+
+import polyshap
+import reference
+from polyshap.errors import ArgumentError, NotAvailableError
+from polyshap.results import INDICES
+from small_games import additive_game, table_game
+
+N = 5
+
+
+def definitions(value, order):
+    """index -> {term: value} for all terms up to the order, by definition."""
+    terms = [term for term in reference.subsets(range(N)) if 1 <= len(term) <= order]
+    coefficients = reference.moebius(value, N)
+    return {
+        "moebius": {term: coefficients[term] for term in terms},
+        "banzhaf": {term: reference.banzhaf_interaction(value, N, term) for term in terms},
+        "shapley-taylor": {term: reference.shapley_taylor(value, N, term, order) for term in terms},
+        "k-sii": reference.k_sii(value, N, order),
+        "faith-shapley": reference.faith_shapley(value, N, order),
+    }
+
+
+@pytest.mark.parametrize("index", INDICES)
+@pytest.mark.parametrize("order", [1, 2, 3, 5])
+def test_exact_interactions_match_their_definitions(index, order):
+    """Conversion from Möbius coefficients equals the definition over discrete derivatives."""
+    game = table_game(N, seed=11)
+    expected = definitions(reference.as_set_game(game, N), order)[index]
+    found = polyshap.estimate(game, N, 1 << N, "exact").interactions(order, index, min_order=1)
+    assert {frozenset(term) for term in found} == set(expected)
+    for term, value in found.items():
+        assert float(value) == pytest.approx(expected[frozenset(term)], abs=1e-10)
+
+
+@pytest.mark.parametrize("index", INDICES)
+@pytest.mark.parametrize("name", ["polyshap-3", "polyshap-4"])
+def test_polynomial_fits_give_the_same_interactions(index, name):
+    """A 3-additive game is recovered from a part of its coalitions, paired or not, with all its indices."""
+    n_players = 7
+    game = additive_game(n_players, order=3, seed=3)
+    exact = polyshap.estimate(game, n_players, 1 << n_players, "exact")
+    frontier = polyshap.frontiers.KAdditive(int(name[-1]))
+    for paired in (True, False):
+        estimator = polyshap.estimators.PolySHAP(frontier, polyshap.Design(paired=paired))
+        budget = 126 if name == "polyshap-4" else 110
+        fitted = polyshap.estimate(game, n_players, budget, estimator, random_state=0)
+        for order in (1, 2, 3):
+            found = fitted.interactions(order, index)
+            expected = exact.interactions(order, index)
+            for term, value in found.items():
+                assert float(value) == pytest.approx(float(expected[term]), abs=1e-8)
+            missing = set(expected) - set(found)
+            assert all(abs(float(expected[term])) < 1e-8 for term in missing)
+
+
+def test_first_order_shapley_indices_are_the_shapley_values():
+    """Faith-Shapley, Shapley-Taylor and k-SII of order 1 are phi."""
+    estimate = polyshap.estimate(table_game(N, seed=1), N, 1 << N, "exact")
+    for index in ("faith-shapley", "shapley-taylor", "k-sii"):
+        values = [float(estimate.interactions(1, index)[(player,)]) for player in range(N)]
+        np.testing.assert_allclose(values, estimate.values, atol=1e-12)
+
+
+def test_faith_shapley_of_the_fits_own_order_is_its_coefficients():
+    """The coefficients themselves: k-PolySHAP estimates Faith-Shapley of order k."""
+    n_players = 6
+    game = table_game(n_players, seed=7)
+    everything = polyshap.estimate(game, n_players, 64, "polyshap-2").interactions(2, min_order=1)
+    expected = reference.faith_shapley(reference.as_set_game(game, n_players), n_players, 2)
+    for term, value in everything.items():
+        assert float(value) == pytest.approx(expected[frozenset(term)], abs=1e-9)
+
+
+def test_interactions_of_several_outputs():
+    found = polyshap.estimate(table_game(4, seed=1, n_outputs=3), 4, 16, "exact").interactions(2)
+    assert found[(0, 1)].shape == (3,)
+
+
+def test_bad_requests():
+    estimate = polyshap.estimate(table_game(4, seed=1), 4, 16, "exact")
+    with pytest.raises(ArgumentError, match="`index` must be one of"):
+        estimate.interactions(2, "banana")
+    with pytest.raises(ArgumentError, match=r"1\.\.n_players=4"):
+        estimate.interactions(5)
+    with pytest.raises(ArgumentError, match="min_order=3"):
+        estimate.interactions(2, min_order=3)
+    with pytest.raises(NotAvailableError, match="fits no interactions"):
+        polyshap.estimate(table_game(4, seed=1), 4, 16, "odd-1").interactions(2)
