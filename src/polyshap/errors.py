@@ -2,7 +2,8 @@
 
 PolyshapError
 ├── ArgumentError        (ValueError)    an argument breaks a rule
-│   └── BudgetError                      too few or too many model calls asked for
+│   ├── BudgetError                      too few or too many model calls asked for
+│   └── CacheMismatchError               a cache that holds the values of another model
 ├── ArgumentTypeError    (TypeError)     an argument of the wrong kind
 ├── GameError            (RuntimeError)  the game failed; what was paid for is on the exception
 │   ├── GameRaisedError                  it raised; the original exception is chained
@@ -14,7 +15,10 @@ PolyshapError
 ├── MissingDataError     (FileNotFoundError) public data that is not here: what to download and where to put it
 ├── MissingDependencyError (ImportError) an optional package, with its pip line
 ├── NotAvailableError    (NotImplementedError) a result that this fit cannot give
-└── StorageError         (OSError)       a file that could not be written; what it held is kept
+├── StorageError         (OSError)       a file that could not be written; what it held is kept
+└── WorkerError          (RuntimeError)  a worker died again and again; the chunk is named
+
+InterruptedRun           (KeyboardInterrupt) Ctrl-C; what was paid for is on the exception
 
 PolyshapWarning          (UserWarning)
 └── RankWarning                          fewer independent equations than unknowns
@@ -23,8 +27,9 @@ PolyshapWarning          (UserWarning)
 from __future__ import annotations
 
 import importlib
-from types import ModuleType
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from types import MappingProxyType, ModuleType
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from polyshap._types import BoolMatrix, FloatArray
@@ -33,11 +38,13 @@ __all__ = [
     "ArgumentError",
     "ArgumentTypeError",
     "BudgetError",
+    "CacheMismatchError",
     "FileFormatError",
     "GameError",
     "GameRaisedError",
     "GameShapeError",
     "GameValueError",
+    "InterruptedRun",
     "MemoryNeededError",
     "MissingDataError",
     "MissingDependencyError",
@@ -47,6 +54,8 @@ __all__ = [
     "PolyshapWarning",
     "RankWarning",
     "StorageError",
+    "UnfinishedRun",
+    "WorkerError",
     "optional_import",
 ]
 
@@ -63,11 +72,36 @@ class BudgetError(ArgumentError):
     """Too few model calls for what was asked."""
 
 
+class CacheMismatchError(ArgumentError):
+    """A cache that holds the values of another model."""
+
+
 class ArgumentTypeError(PolyshapError, TypeError):
     """An argument of the wrong kind."""
 
 
-class GameError(PolyshapError, RuntimeError):
+class UnfinishedRun:
+    """What a run of many rows leaves on the exception that ended it.
+
+    Attributes
+    ----------
+    row : int, optional
+        The row that was being explained.
+    explanation : Explanation, optional
+        Of the rows that were finished before.
+    finished_rows : tuple of int
+        Which rows those are.
+    observed : mapping
+        For rows that were not finished: row -> (coalitions, values).
+    """
+
+    row: int | None = None
+    explanation: Any = None
+    finished_rows: tuple[int, ...] = ()
+    observed: Mapping[int, tuple[BoolMatrix, FloatArray]] = MappingProxyType({})
+
+
+class GameError(UnfinishedRun, PolyshapError, RuntimeError):
     """The game failed part-way; nothing that it answered before is lost.
 
     Attributes
@@ -134,6 +168,14 @@ class MissingDataError(PolyshapError, FileNotFoundError):
 
 class StorageError(PolyshapError, OSError):
     """A file that could not be written; what it held before is kept."""
+
+
+class WorkerError(UnfinishedRun, PolyshapError, RuntimeError):
+    """A chunk of work whose worker died, or did not answer in time, again and again."""
+
+
+class InterruptedRun(UnfinishedRun, KeyboardInterrupt):
+    """Ctrl-C during a run; not an `Exception`, so that loops which go on after failures stop too."""
 
 
 class MissingDependencyError(PolyshapError, ImportError):

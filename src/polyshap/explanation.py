@@ -6,7 +6,6 @@ axes that it fixes, and what is left is an `Explanation` again.
 
 from __future__ import annotations
 
-
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
@@ -31,17 +30,19 @@ class Fitted:
 
     estimate: Estimate
     active: IntArray
-    columns: IntArray | None  # of the estimate's outputs; None where it has one output and no axis for it
+    columns: IntArray | int  # a number where the axis of the outputs is dropped
+
+    def output(self, column: int) -> Fitted:
+        """One output, without an axis for it."""
+        assert not isinstance(self.columns, int)
+        return Fitted(self.estimate, self.active, int(self.columns[column]))
 
     def interactions(
         self, order: int, index: Index, min_order: int | None
     ) -> dict[tuple[int, ...], FloatArray]:
         found = self.estimate.interactions(order, index, min_order=min_order)
         return {
-            tuple(int(self.active[i]) for i in term): np.asarray(
-                value if self.columns is None else value[self.columns]
-            )
-            for term, value in found.items()
+            tuple(int(self.active[i]) for i in term): value[self.columns] for term, value in found.items()
         }
 
 
@@ -95,7 +96,7 @@ class Explanation:
         errors = "" if self.standard_errors is None else ", with standard errors"
         return (
             f"Explanation of {'one row' if self.is_row else f'{len(self)} rows'}, {len(self.feature_names)} "
-            f"features{f', {len(self.output_names)} outputs' if self.has_outputs else ''}{errors} "
+            f"features{f', {self.values.shape[-1]} outputs' if self.has_outputs else ''}{errors} "
             f"({self.diagnostics.estimator}, {self.n_evaluations} evaluations)\n{self.values!r}"
         )
 
@@ -140,7 +141,9 @@ class Explanation:
         if not isinstance(key, tuple):
             return (None, None) if key is Ellipsis else (key, None)
         if len(key) != 2:
-            raise ArgumentError(f"The index must be rows, or rows and an output, as x[..., 'b']. Got {key!r}.")
+            raise ArgumentError(
+                f"The index must be rows, or rows and an output, as x[..., 'b']. Got {key!r}."
+            )
         rows = None if key[0] is Ellipsis or _is_everything(key[0]) else key[0]
         return rows, key[1]
 
@@ -162,16 +165,14 @@ class Explanation:
             predictions=self.predictions[..., column],
             standard_errors=None if errors is None else errors[..., column],
             output_names=self.output_names[column],
-            fitted=None if self.fitted is None else tuple(_one_output(one, column) for one in self.fitted),
+            fitted=None if self.fitted is None else tuple(one.output(column) for one in self.fitted),
         )
 
     def _rows(self, key: Any) -> Explanation:
         if self.is_row:
             raise ArgumentError(f"The index must be an output: this is a single row. Got {key!r}.")
         changes = {
-            name: getattr(self, name)[key]
-            for name in (*_ARRAYS, "data")
-            if getattr(self, name) is not None
+            name: getattr(self, name)[key] for name in (*_ARRAYS, "data") if getattr(self, name) is not None
         }
         if self.fitted is not None:
             chosen = np.atleast_1d(np.arange(len(self))[key])
@@ -179,7 +180,12 @@ class Explanation:
         return replace(self, pilot_evaluations=0, **changes)
 
     def interactions(
-        self, row: int | None = None, order: int = 2, index: Index = "faith-shapley", *, min_order: int | None = None
+        self,
+        row: int | None = None,
+        order: int = 2,
+        index: Index = "faith-shapley",
+        *,
+        min_order: int | None = None,
     ) -> dict[tuple[int, ...], FloatArray]:
         """Interactions of one row, from the calls already made.
 
@@ -268,11 +274,3 @@ class PlotAccessor:
 
 def _is_everything(key: object) -> bool:
     return isinstance(key, slice) and key == slice(None)
-
-
-def _one_output(fitted: Fitted, column: int) -> Fitted:
-    if fitted.columns is None:
-        raise ArgumentError("The index must be rows: there is one output.")
-    return Fitted(fitted.estimate, fitted.active, fitted.columns[column])
-
-

@@ -41,7 +41,7 @@ class Table(Protocol):
         """Synthetic rows (u, n_columns), as the model takes them: `row` where present, else self[fill]."""
 
     def block(self, row: Table, present: BoolMatrix) -> Any:
-        """Every coalition with every background row, coalition by coalition: len(present) * len(self) rows."""
+        """Every coalition with every background row, coalition by coalition."""
 
     def codes(self, other: Table | None = None) -> Words:
         """Numbers that are equal in a column exactly where the values are, for self or for `other`."""

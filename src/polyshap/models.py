@@ -7,7 +7,7 @@ at its methods. It never changes the model and never keeps its rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -39,6 +39,8 @@ class Model:
         Columns the model was fitted on, in its order.
     rows_per_call : int, optional
         Most rows to hand over at a time, where the model needs much memory for each.
+    output_names_given : bool
+        Whether the names are the user's, so that a wrong number of them is a mistake.
     """
 
     function: RawFunction
@@ -46,6 +48,7 @@ class Model:
     output_names: tuple[str, ...] | None = None
     feature_names: tuple[str, ...] | None = None
     rows_per_call: int | None = None
+    output_names_given: bool = False
 
     def predict(self, rows: Any) -> FloatArray:
         """Predictions (n, n_outputs) of n rows."""
@@ -96,19 +99,16 @@ def as_model(model: Any, method: Method = "auto", output_names: Sequence[str] | 
     """
     if method not in METHODS:
         raise ArgumentError(f"`method` must be one of {', '.join(METHODS)}. Got {method!r}.")
-    if isinstance(model, Model):
-        wrapped = model
-    else:
-        wrapped = next((build(model, method) for fits, build in _ADAPTERS if fits(model)), None)
-        if wrapped is None:
-            raise ArgumentTypeError(
-                "`model` must be a function on rows, or have predict or predict_proba. "
-                f"Got {type(model).__name__}."
-            )
+    build = next((build for fits, build in _ADAPTERS if fits(model)), None)
+    if build is None:
+        raise ArgumentTypeError(
+            "`model` must be a function on rows, or have predict or predict_proba. "
+            f"Got {type(model).__name__}."
+        )
+    wrapped = build(model, method)
     if output_names is None:
         return wrapped
-    names = tuple(map(str, output_names))
-    return Model(wrapped.function, wrapped.name, names, wrapped.feature_names, wrapped.rows_per_call)
+    return replace(wrapped, output_names=tuple(map(str, output_names)), output_names_given=True)
 
 
 def _is(library: str, *classes: str) -> Callable[[Any], bool]:
@@ -274,6 +274,7 @@ def _onnx_output(session: Any, method: Method) -> str:
 
 # the first row that fits is taken; every library's own class comes before the duck types
 _ADAPTERS: tuple[tuple[Callable[[Any], bool], Callable[[Any, Method], Model]], ...] = (
+    (lambda model: isinstance(model, Model), lambda model, method: model),
     (_is("xgboost", "Booster"), _xgboost_booster),
     (_is("lightgbm", "Booster"), _lightgbm_booster),
     (_is("catboost", "CatBoost"), _catboost_model),

@@ -14,7 +14,7 @@ import numpy as np
 from polyshap._types import BoolMatrix, FloatArray, IntArray
 from polyshap.coalitions import enumerate_all, first_occurrences, random_coalitions, row_keys, signs
 from polyshap.gaussian.kernel import Parameters, odd_kernel
-from polyshap.gaussian.sections import smooth_sections
+from polyshap.gaussian.sections import delta_sections, smooth_sections
 from polyshap.sampling import Design, draw
 
 __all__ = ["candidate_pool", "chosen_half", "greedy", "prior_parameters"]
@@ -64,7 +64,7 @@ def greedy(
     n_picks = min(n_picks, len(pool))
     parameters_total = float(parameters.linear + parameters.smooth.sum() + parameters.nugget)
     factor = np.empty((len(pool), len(known) + n_picks), dtype=dtype)
-    sections = smooth_sections(rows, parameters)
+    sections = smooth_sections(rows, parameters) + parameters.nugget * delta_sections(rows)
     variance = np.full(len(pool), parameters_total)
     if len(known):
         matrix = odd_kernel(known, known, parameters)
@@ -75,7 +75,9 @@ def greedy(
         from scipy.linalg import solve_triangular
 
         cross = solve_triangular(lower, odd_kernel(known, rows, parameters), lower=True)
-        sections -= cross.T @ solve_triangular(lower, smooth_sections(known, parameters), lower=True)
+        seen_sections = smooth_sections(known, parameters)
+        seen_sections[1:] += parameters.nugget * delta_sections(known[1:])
+        sections -= cross.T @ solve_triangular(lower, seen_sections, lower=True)
         variance -= np.einsum("jc,jc->c", cross, cross)
         factor[:, : len(known)] = cross.T
     sections, variance = sections.astype(dtype), variance.astype(dtype)

@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polyshap.errors import FileFormatError, optional_import
 from polyshap.explanation import Explanation
@@ -26,7 +25,7 @@ _DIAGNOSTICS = ("estimator", "n_terms", "rank", "condition", "residual", "conver
 
 def save(explanation: Explanation, path: str | Path) -> None:
     """Write an explanation; the file has exactly the given name."""
-    arrays = {name: np.asarray(getattr(explanation, name)) for name in _REQUIRED}
+    arrays: dict[str, Any] = {name: np.asarray(getattr(explanation, name)) for name in _REQUIRED}
     if explanation.standard_errors is not None:
         arrays["standard_errors"] = explanation.standard_errors
     diagnostics = explanation.diagnostics
@@ -70,7 +69,15 @@ def load(path: str | Path) -> Explanation:
         meta = json.loads(arrays.pop("meta").tobytes().decode())
     except FileNotFoundError:
         raise
-    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, AttributeError, UnicodeError) as error:
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        EOFError,
+        zipfile.BadZipFile,
+        AttributeError,
+        UnicodeError,
+    ) as error:
         raise FileFormatError(
             f"`path` must be a file written by Explanation.save. {str(path)!r} is damaged or foreign: {error}"
         ) from error
@@ -87,7 +94,7 @@ def load(path: str | Path) -> Explanation:
         raise FileFormatError(f"{str(path)!r} is damaged: {error!r}") from error
 
 
-def _rebuild(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Explanation:
+def _rebuild(arrays: dict[str, Any], meta: dict[str, Any]) -> Explanation:
     if "data" in arrays:
         data = arrays["data"]
     else:

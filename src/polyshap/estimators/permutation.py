@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyshap._types import BoolMatrix, FloatArray, IntArray
-from polyshap.coalitions import log_binomial, log_shapley_kernel, row_keys
+from polyshap.coalitions import log_binomial, log_shapley_kernel, unpack
 from polyshap.errors import ArgumentError
 from polyshap.estimators.enumeration import enumerated, is_full
 from polyshap.results import Diagnostics, Estimate, Observations, conclude
@@ -16,8 +16,8 @@ from polyshap.sampling import Sample, check_budget, full_sample
 
 __all__ = ["Permutation", "PermutationSample"]
 
-# Rounds of drawing after which a budget that is nearly all coalitions counts as used up.
-_ROUNDS = 100
+# Rounds without a new coalition after which the rest of the budget goes to swaps.
+_MISSES = 20
 # Elements of the coalitions of one round: 64 MiB.
 _BLOCK = 1 << 26
 
@@ -70,7 +70,7 @@ class Permutation:
             return full_sample(n_players)
         check_budget(budget, n_players + 1, reason="one order of the players")
         paired = self.antithetic and budget - 2 >= 2 * (n_players - 1)
-        return _Drawing(n_players, (budget - 2) // (1 + paired), paired).run(rng)
+        return _draw_orders(n_players, (budget - 2) // (1 + paired), paired, rng)
 
     def fit(self, observations: Observations) -> Estimate:
         sample, name = observations.sample, f"Permutation(antithetic={self.antithetic})"
@@ -88,7 +88,8 @@ class Permutation:
             scale = np.abs(replicates).max() or 1.0  # squares must not overflow
             errors = scale * (replicates / scale).std(axis=0, ddof=1) / np.sqrt(n)
         diagnostics = Diagnostics(
-            estimator=name, details={"orders": float(n * (1 + sample.paired)), "swaps": float(len(sample.swaps))}
+            estimator=name,
+            details={"orders": float(n * (1 + sample.paired)), "swaps": float(len(sample.swaps))},
         )
         return conclude(observations, values, diagnostics, standard_errors=errors)
 
@@ -106,7 +107,7 @@ def _contributions(observations: Observations, sample: PermutationSample) -> Flo
     path = np.concatenate([ends[:, :1], values[sample.rows], ends[:, 1:]], axis=1)
     steps = np.diff(path, axis=1)
     chain, position, row = sample.swaps.T
-    # exchanged, the players at p and p + 1 contribute over the other coalition of size p + 1; half of the change
+    # exchanged, the players at p and p + 1 contribute by way of the other coalition; half of the change
     change = (path[chain, position] + path[chain, position + 2] - path[chain, position + 1] - values[row]) / 2
     np.add.at(steps, (chain, position), change)
     np.subtract.at(steps, (chain, position + 1), change)
@@ -115,28 +116,74 @@ def _contributions(observations: Observations, sample: PermutationSample) -> Flo
     return contributions
 
 
-class _Drawing:
-    """Draws orders until the budget is used; the pairs {S, D without S} are its units when paired."""
+def _draw_orders(n_players: int, units: int, paired: bool, rng: np.random.Generator) -> PermutationSample:
+    """Orders until `units` distinct coalitions (or pairs {S, D without S}) are used, then swaps.
 
-    def __init__(self, n_players: int, units: int, paired: bool) -> None:
-        self.n_players, self.units, self.paired = n_players, units, paired
-        self.number: dict[bytes, int] = {}
-        self.kept: list[BoolMatrix] = []
+    Which orders fit depends on shared coalitions alone, not on who the players are: every order that was
+    kept is uniformly distributed.
+    """
+    number: dict[bytes, int] = {}
+    orders: list[IntArray] = []
+    rows: list[IntArray] = []
+    misses = 0
+    while (left := units - len(number)) and misses < _MISSES:
+        known = len(number)
+        count = min(max(left // (n_players - 1), 1), max(1, _BLOCK // n_players**2))
+        drawn = rng.permuted(np.tile(np.arange(n_players), (count, 1)), axis=1)
+        keys, flipped = _keys(_prefixes(drawn), paired)
+        for order, path, flip in zip(drawn, keys, flipped, strict=True):
+            if sum(key not in number for key in path) <= units - len(number):
+                numbers = [number.setdefault(key, len(number)) for key in path]
+                orders.append(order)
+                rows.append(np.where(flip, -1 - np.array(numbers), numbers))
+        misses = misses + 1 if len(number) == known else 0
+    swaps = _draw_swaps(orders, number, units, paired, rng)
+    packed = np.frombuffer(b"".join(number), dtype=np.uint8).reshape(len(number), -1)
+    coalitions = unpack(packed, n_players)
+    if paired:
+        coalitions = np.concatenate([coalitions, ~coalitions])
+    # a negative number -1 - u is the complement of unit u
+    place = [np.where(array < 0, len(number) - 1 - array, array) for array in (np.array(rows), swaps[:, 2])]
+    swaps[:, 2] = place[1]
+    return PermutationSample(coalitions, _log_weights(coalitions), paired, np.array(orders), place[0], swaps)
 
-    @property
-    def left(self) -> int:
-        return self.units - len(self.number)
 
-    def run(self, rng: np.random.Generator) -> PermutationSample:
-        n = self.n_players
-        orders, units = [np.empty((0, n), dtype=np.intp)], [np.empty((0, n - 1), dtype=np.intp)]
-        for _ in range(_ROUNDS):
-            if not self.left:
-                break
-            # as many as surely fit; when none surely fits, a few that may share all but the last coalitions
-            count = min(max(self.left // (n - 1), 1 if not len(orders[0]) else 8), max(1, _BLOCK // n**2))
-            drawn = rng.permuted(np.tile(np.arange(n), (count, 1)), axis=1)
-            fitting = self._take(_prefixes(drawn))
-            orders.append(drawn[fitting >= 0] if fitting.ndim == 1 else drawn[fitting[:, 0] != 0])
-            units.append(fitting[fitting[:, 0] != 0])
-        raise NotImplementedError
+def _draw_swaps(
+    orders: list[IntArray], number: dict[bytes, int], units: int, paired: bool, rng: np.random.Generator
+) -> IntArray:
+    """Neighbours to exchange, in random order, until the budget is used (n_swaps, 3)."""
+    swaps = []
+    n_positions = len(orders[0]) - 1
+    for candidate in rng.permutation(len(orders) * n_positions):
+        if len(number) == units:
+            break
+        chain, position = divmod(int(candidate), n_positions)
+        coalition = np.zeros((1, 1, n_positions + 1), dtype=bool)
+        coalition[0, 0, orders[chain][:position]] = True
+        coalition[0, 0, orders[chain][position + 1]] = True
+        keys, flipped = _keys(coalition, paired)
+        unit = number.setdefault(keys[0][0], len(number))
+        swaps.append((chain, position, -1 - unit if flipped[0, 0] else unit))
+    return np.array(swaps, dtype=np.intp).reshape(-1, 3)
+
+
+def _prefixes(orders: IntArray) -> BoolMatrix:
+    """The first 1..n-1 players of each order: (n_orders, n - 1, n)."""
+    places = np.argsort(orders, axis=1)
+    return np.asarray(places[:, None, :] <= np.arange(orders.shape[1] - 1)[:, None])
+
+
+def _keys(coalitions: BoolMatrix, paired: bool) -> tuple[list[list[bytes]], NDArray[np.bool_]]:
+    """A key of every coalition; a pair has that of the one without player 0, `flipped` where it is not it."""
+    flipped = coalitions[:, :, 0] & paired
+    packed = np.packbits(coalitions ^ flipped[:, :, None], axis=2)
+    return [[key.tobytes() for key in path] for path in packed], flipped
+
+
+def _log_weights(coalitions: BoolMatrix) -> FloatArray:
+    """log mu over the share of the coalitions of each size that the sample holds."""
+    n_players = coalitions.shape[1]
+    sizes = np.count_nonzero(coalitions, axis=1)
+    counts = np.bincount(sizes, minlength=n_players + 1)
+    log_share = np.log(counts[sizes]) - log_binomial(n_players, sizes)
+    return np.asarray(log_shapley_kernel(n_players, sizes) - log_share)

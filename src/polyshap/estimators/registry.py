@@ -12,7 +12,10 @@ from polyshap.errors import ArgumentError
 from polyshap.estimators.adaptive import Adaptive
 from polyshap.estimators.exact import Exact
 from polyshap.estimators.kaddshap import KAddSHAP
+from polyshap.estimators.msr import MSR, UnbiasedKernelSHAP
+from polyshap.estimators.permutation import Permutation
 from polyshap.estimators.polyshap import OddRegression, PolySHAP
+from polyshap.estimators.svarm import SVARM
 from polyshap.frontiers import KAdditive, Logarithmic, Partial
 from polyshap.sampling import Design
 
@@ -24,7 +27,11 @@ ESTIMATORS: Mapping[str, Callable[[], Estimator]] = MappingProxyType(
         "exact": Exact,
         "kernelshap": lambda: PolySHAP(KAdditive(1), Design("kernel")),
         "leverageshap": lambda: PolySHAP(KAdditive(1)),
+        "msr": MSR,
+        "permutation": Permutation,
         "polyshap-3-log": lambda: PolySHAP(Logarithmic(3)),
+        "svarm": SVARM,
+        "unbiased-kernelshap": UnbiasedKernelSHAP,
     }
 )
 

@@ -79,6 +79,7 @@ class SyntheticRows(Protocol):
     @property
     def weights(self) -> FloatArray | None:
         """Of the fills, summing to 1; None for equal ones."""
+
     @property
     def row_bytes(self) -> int: ...
     def block(self, coalitions: BoolMatrix, fills: slice) -> Any:
@@ -91,6 +92,7 @@ class ComparableRows(SyntheticRows, Protocol):
 
     def pick(self, coalitions: BoolMatrix, which: IntArray, fill: IntArray) -> Any:
         """Row u: coalition `which[u]` with fill `fill[u]`."""
+
     def keys(self, coalitions: BoolMatrix) -> NDArray[np.uint64] | None:
         """(m, n_fills) words, equal where the rows are; None where no two rows can be."""
 

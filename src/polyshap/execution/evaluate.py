@@ -11,7 +11,7 @@ from polyshap.errors import GameError, GameRaisedError, GameShapeError, GameValu
 from polyshap.results import Observations
 from polyshap.sampling import Sample
 
-__all__ = ["GameFunction", "evaluate", "observe"]
+__all__ = ["GameFunction", "checked_answer", "evaluate", "observe"]
 
 GameFunction = Callable[[BoolMatrix], FloatArray]
 
@@ -44,7 +44,7 @@ def evaluate(game: GameFunction, coalitions: BoolMatrix, *, batch_size: int | No
                     f"The game raised {type(error).__name__} on coalitions {start}..{start + len(batch) - 1}: "
                     f"{error}"
                 ) from error
-            done.append(_checked(answer, coalitions[start : start + size], done[0] if done else None))
+            done.append(checked_answer(answer, coalitions[start : start + size], done[0] if done else None))
         except GameError as error:
             error.coalitions = coalitions[:start]
             error.values = np.concatenate(done) if done else np.empty(0)
@@ -54,7 +54,7 @@ def evaluate(game: GameFunction, coalitions: BoolMatrix, *, batch_size: int | No
     return np.concatenate(done)
 
 
-def _checked(answer: object, batch: BoolMatrix, first: FloatArray | None) -> FloatArray:
+def checked_answer(answer: object, batch: BoolMatrix, first: FloatArray | None = None) -> FloatArray:
     """A copy of the game's answer as float64 of the right shape, finite."""
     try:
         values = np.array(answer, dtype=float)

@@ -27,7 +27,9 @@ _RIDGE = 1e-8
 def numeric_matrix(table: Table, argument: str, imputer: str) -> FloatArray:
     """The table as float64, refused where it holds text or missing values."""
     columns = table.columns()
-    text = [name for name, column in zip(table.names, columns, strict=True) if column.dtype.kind not in "biuf"]
+    text = [
+        name for name, column in zip(table.names, columns, strict=True) if column.dtype.kind not in "biuf"
+    ]
     if text:
         raise ArgumentTypeError(
             f"`{argument}` must be numeric for the {imputer} imputer. Got {', '.join(text[:5])}. "
@@ -45,7 +47,9 @@ def numeric_matrix(table: Table, argument: str, imputer: str) -> FloatArray:
 
 def _covariance(scores: FloatArray) -> FloatArray:
     matrix = np.atleast_2d(np.cov(scores, rowvar=False, bias=len(scores) == 1))
-    return np.asarray(matrix + _RIDGE * max(float(np.trace(matrix)) / len(matrix), 1e-300) * np.eye(len(matrix)))
+    return np.asarray(
+        matrix + _RIDGE * max(float(np.trace(matrix)) / len(matrix), 1e-300) * np.eye(len(matrix))
+    )
 
 
 def _draw(mean: FloatArray, covariance: FloatArray, n: int, rng: np.random.Generator) -> FloatArray:
@@ -122,7 +126,7 @@ class ConditionalRows:
 
     @property
     def row_bytes(self) -> int:
-        return 8 * self.draws.shape[1]
+        return int(8 * self.draws.shape[1])
 
     def block(self, coalitions: BoolMatrix, fills: slice) -> Any:
         score, draws = self.scores.forward(self.row), self.draws[fills]

@@ -42,6 +42,7 @@ class Bound(Protocol):
     @property
     def differs(self) -> BoolMatrix:
         """(n_rows, n_columns): False where row and all fills agree, so that the column cannot matter."""
+
     def synthetic(self, index: int) -> SyntheticRows: ...
 
 
@@ -51,6 +52,7 @@ class Filling(Protocol):
     @property
     def shares_empty(self) -> bool:
         """Whether the empty coalition has the same rows whatever is explained."""
+
     def bind(self, rows: Table) -> Bound: ...
 
 
@@ -338,7 +340,7 @@ def _checked_weights(weights: Sequence[float] | FloatArray | None, n_rows: int) 
         raise ArgumentError(
             f"`weights` must be finite, not negative and not all zero. Got a minimum of {array.min()}."
         )
-    return array / array.sum()
+    return np.asarray(array / array.sum())
 
 
 def _positive(value: int, name: str) -> int:

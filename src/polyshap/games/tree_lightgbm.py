@@ -1,8 +1,7 @@
-"""Trees of LightGBM, from its dumped model."""
+"""Trees of LightGBM, from its text model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -14,64 +13,68 @@ from polyshap.games.trees import TreeEnsemble
 
 __all__ = ["read_lightgbm"]
 
+# decision_type of a split: bit 0 categorical, bit 1 missing goes left, bits 2 and 3 what counts as missing
+_CATEGORICAL, _LEFT, _ZERO, _NAN = 1, 2, 4, 8
+
 
 def read_lightgbm(model: Any) -> TreeEnsemble:
+    """One output a class; raw margins, or the mean over the trees of boosting_type='rf'."""
     booster = model if not hasattr(model, "booster_") else model.booster_
     best = booster.best_iteration
-    dump = booster.dump_model(num_iteration=best if best > 0 else None)
-    n_outputs, n_features = dump["num_tree_per_iteration"], dump["max_feature_idx"] + 1
-    trees = dump["tree_info"]
-    scale = n_outputs / len(trees) if dump.get("average_output") and trees else 1.0
+    text = booster.model_to_string(num_iteration=best if best > 0 else None)
+    head, *sections = text.partition("\nend of trees")[0].split("\nTree=")
+    header = _fields(head)
+    n_outputs, n_features = int(header["num_tree_per_iteration"]), int(header["max_feature_idx"]) + 1
+    scale = n_outputs / len(sections) if "average_output" in head.splitlines() and sections else 1.0
     zero_is_missing = np.zeros(n_features, dtype=bool)
     nodes = [
-        _lightgbm_nodes(tree["tree_structure"], index % n_outputs, n_outputs, scale, zero_is_missing)
-        for index, tree in enumerate(trees)
+        _nodes(_fields(section), index % n_outputs, n_outputs, scale, zero_is_missing)
+        for index, section in enumerate(sections)
     ]
     return join_trees(nodes, np.zeros(n_outputs), n_features, zero_is_missing=zero_is_missing)
 
 
-def _walk(node: Nodes) -> Iterator[Nodes]:
-    """All nodes, each before its children, the left subtree first."""
-    waiting = [node]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if "left_child" in node:
-            waiting += [node["right_child"], node["left_child"]]
+def _fields(text: str) -> dict[str, str]:
+    return {name: value for name, mark, value in (line.partition("=") for line in text.splitlines()) if mark}
 
 
-def _lightgbm_nodes(
-    structure: Nodes, output: int, n_outputs: int, scale: float, zero_is_missing: NDArray[np.bool_]
+def _nodes(
+    fields: dict[str, str], output: int, n_outputs: int, scale: float, zero_is_missing: NDArray[np.bool_]
 ) -> Nodes:
-    listed = list(_walk(structure))
-    number = {id(node): index for index, node in enumerate(listed)}
-    n = len(listed)
-    feature, left, right = (np.full(n, fill, dtype=np.intp) for fill in (-1, 0, 0))
-    threshold, cover, value, missing_left = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n, dtype=bool)
-    for index, node in enumerate(listed):
-        if "left_child" not in node:
-            if "leaf_coeff" in node:
-                raise NotAvailableError("`model` must have constant leaves: fit it with linear_tree=False.")
-            value[index], cover[index] = node["leaf_value"] * scale, node.get("leaf_count", 0)
-            continue
-        if node["decision_type"] != "<=":
-            raise NotAvailableError(
-                "`model` must have no categorical splits. Encode categories as numbers first."
-            )
-        feature[index], threshold[index] = node["split_feature"], node["threshold"]
-        cover[index] = node["internal_count"]
-        left[index], right[index] = number[id(node["left_child"])], number[id(node["right_child"])]
-        # without a missing type, LightGBM reads a missing value as zero
-        missing_left[index] = (
-            node["threshold"] >= 0.0 if node["missing_type"] == "None" else node["default_left"]
+    """The splits first, then the leaves, which LightGBM counts -1, -2, ..."""
+    if fields.get("is_linear", "0") != "0":
+        raise NotAvailableError("`model` must have constant leaves: fit it with linear_tree=False.")
+
+    def numbers(name: str, kind: type) -> NDArray[Any]:
+        return np.array(fields.get(name, "").split(), dtype=kind)
+
+    leaf_value = numbers("leaf_value", float)
+    n_leaves, n_splits = len(leaf_value), len(leaf_value) - 1
+    kinds = numbers("decision_type", np.intp) if n_splits else np.empty(0, dtype=np.intp)
+    if np.any(kinds & _CATEGORICAL):
+        raise NotAvailableError(
+            "`model` must have no categorical splits. Encode categories as numbers first."
         )
-        zero_is_missing[node["split_feature"]] |= node["missing_type"] == "Zero"
+    split_feature, threshold = numbers("split_feature", np.intp), numbers("threshold", float)
+    zero_is_missing[split_feature[kinds & _ZERO > 0]] = True
+    # without a missing type, LightGBM reads a missing value as zero
+    missing_left = np.where(kinds & (_ZERO | _NAN), kinds & _LEFT > 0, threshold >= 0.0)
+    rest = np.zeros(n_leaves)
+    children = []
+    for name in ("left_child", "right_child"):
+        child = numbers(name, np.intp)
+        children.append(
+            np.concatenate([np.where(child < 0, n_splits - 1 - child, child), rest]).astype(np.intp)
+        )
+    cover = np.concatenate([numbers("internal_count", float), numbers("leaf_count", float)])
+    feature = np.concatenate([split_feature, np.full(n_leaves, -1)])
+    cover = cover if len(cover) == len(feature) else np.zeros(len(feature))
     return {
         "feature": feature,
-        "threshold": threshold,
-        "left": left,
-        "right": right,
-        "left_share": cover_share(cover, feature, left, right),
-        "value": one_column(value, output, n_outputs),
-        "missing_left": missing_left,
+        "threshold": np.concatenate([threshold, rest]),
+        "left": children[0],
+        "right": children[1],
+        "left_share": cover_share(cover, feature, *children),
+        "value": one_column(np.concatenate([np.zeros(n_splits), leaf_value * scale]), output, n_outputs),
+        "missing_left": np.concatenate([missing_left, rest > 0]),
     }

@@ -1,0 +1,159 @@
+"""A game whose values are kept: what was paid for once is never asked for again."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyshap._types import BoolMatrix, FloatArray, Game
+from polyshap.coalitions import pack
+from polyshap.errors import ArgumentError, ArgumentTypeError, GameValueError, PolyshapWarning
+from polyshap.execution.evaluate import checked_answer
+from polyshap.execution.store import ValueStore
+
+__all__ = ["Cache", "CachedGame", "content_digest", "fingerprint", "open_cache"]
+
+
+@dataclass(frozen=True)
+class Cache:
+    """Where values are kept, and what the model is called there.
+
+    Parameters
+    ----------
+    path : str or Path
+        A folder, with one file for each model, or a file (.sqlite) for one model.
+    fingerprint : str, optional
+        Name and version of the model. By default it is computed from the pickled model, which
+        sees every change but can also differ for the same model in another session.
+    """
+
+    path: str | Path
+    fingerprint: str | None = None
+
+
+def open_cache(cache: str | Path | Cache, model: Any, label: str = "the model") -> ValueStore:
+    """The file that holds the values of `model`.
+
+    Raises
+    ------
+    CacheMismatchError
+        The file belongs to another model.
+    StorageError
+        It cannot be written; nothing has been asked of the model.
+    """
+    if isinstance(cache, str | Path):
+        cache = Cache(cache)
+    if not isinstance(cache, Cache):
+        raise ArgumentTypeError(f"`cache` must be a path or a Cache. Got {type(cache).__name__}.")
+    own = fingerprint(model) if cache.fingerprint is None else _hash(cache.fingerprint.encode())
+    path = Path(cache.path)
+    if path.suffix and not path.is_dir():
+        return ValueStore(path, own, label)
+    file = path / f"{own[:16]}.sqlite"
+    others = [] if file.exists() or not path.is_dir() else sorted(path.glob("*.sqlite"))
+    if others and cache.fingerprint is None:
+        warnings.warn(
+            f"The cache {str(path)!r} holds values of {len(others)} other model{'s'[: len(others) > 1]} and "
+            f"none of {label}. If it is one of them, name it yourself on every run: "
+            "cache=Cache(path, fingerprint='name and version').",
+            PolyshapWarning,
+            stacklevel=3,
+        )
+    return ValueStore(file, own, label)
+
+
+def fingerprint(thing: Any) -> str:
+    """The hash of an object's pickled form."""
+    import cloudpickle
+
+    try:
+        return _hash(cloudpickle.dumps(thing))
+    except Exception as error:
+        raise ArgumentError(
+            f"`cache` must know which model it holds, and {type(thing).__name__} has no fingerprint: it "
+            f"cannot be pickled ({error}). Give cache=Cache(path, fingerprint='name and version')."
+        ) from error
+
+
+def content_digest(arrays: Iterable[NDArray[Any]]) -> bytes:
+    """A hash of what arrays hold, the same in every process."""
+    digest = hashlib.blake2b(digest_size=16)
+    for array in arrays:
+        plain = array.dtype.kind in "biufMm"
+        data = np.ascontiguousarray(array).tobytes() if plain else repr(array.tolist()).encode()
+        digest.update(f"{array.dtype.str if plain else 'objects'}{array.shape}{len(data)}".encode())
+        digest.update(data)
+    return digest.digest()
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+@dataclass(frozen=True, eq=False)
+class CachedGame:
+    """A game that asks `game` only for what `store` does not hold.
+
+    Parameters
+    ----------
+    game : Game
+    store : ValueStore
+    identity : bytes
+        Everything that the values depend on beside the model: row, background, imputer.
+    """
+
+    game: Game
+    store: ValueStore
+    identity: bytes
+    _known: dict[bytes, FloatArray] = field(default_factory=dict, repr=False)
+    _read: list[int] = field(default_factory=lambda: [0], repr=False)
+
+    @property
+    def n_players(self) -> int:
+        return self.game.n_players
+
+    @property
+    def batch_size(self) -> int | None:
+        return getattr(self.game, "batch_size", None)
+
+    def __call__(self, coalitions: BoolMatrix) -> FloatArray:
+        packed = pack(coalitions)
+        keys = [row.tobytes() for row in packed]
+        self._refresh()
+        missing = np.array([key not in self._known for key in keys], dtype=bool)
+        if missing.any():
+            self._ask(coalitions[missing], packed[missing])
+        return np.array([self._known[key] for key in keys])
+
+    def _ask(self, coalitions: BoolMatrix, packed: NDArray[np.uint8]) -> None:
+        """Evaluate and keep; of a batch with NaN the finite values are kept before it is raised."""
+        answer = self.game(coalitions.copy())
+        try:
+            values = checked_answer(answer, coalitions)
+        except GameValueError:
+            values = np.array(answer, dtype=float)
+            good = np.isfinite(values.reshape(len(values), -1)).all(axis=1)
+            self._keep(packed[good], values[good])
+            raise
+        self._keep(packed, values)
+
+    def _keep(self, packed: NDArray[np.uint8], values: FloatArray) -> None:
+        if len(packed):
+            self.store.append(self.identity, packed, values)
+            self._known.update(zip((row.tobytes() for row in packed), values, strict=True))
+
+    def _refresh(self) -> None:
+        """Read what was written since, by this process or another."""
+        width = -(-self.n_players // 8)
+        for batch in self.store.read(self.identity, self._read[0]):
+            self._read[0] = batch.number
+            if batch.packed.shape[1] == width:
+                rows = (row.tobytes() for row in batch.packed)
+                self._known.update(zip(rows, batch.values, strict=True))

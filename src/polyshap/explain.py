@@ -1,0 +1,265 @@
+"""`explain`: the Shapley values of a model's predictions, row by row."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from polyshap._types import Estimator, FloatArray
+from polyshap.errors import ArgumentError
+from polyshap.estimation import choose
+from polyshap.estimators.adaptive import Adaptive
+from polyshap.execution.progress import ProgressCallback, track
+from polyshap.explanation import Explanation
+from polyshap.games.imputers import Imputer
+from polyshap.models import Method
+from polyshap.players import Groups
+from polyshap.prepared import Prepared, prepare
+from polyshap.results import Diagnostics
+from polyshap.rowwise import Plan, RowResult, RowRun, explain_rows, plan_for
+from polyshap.sampling import check_budget
+
+__all__ = ["auto_budget", "explain", "explain_prepared"]
+
+# "auto" stops here: 2,048 calls bring the adaptive estimator below 1 % of the range on every tabular game of
+# the benchmark up to 101 players; 20 a player keep that for more.
+_AUTO_CALLS, _AUTO_CALLS_PER_PLAYER = 2048, 20
+# The share of the range at which budget="auto" lets a row stop.
+AUTO_TOLERANCE = 0.01
+
+
+def explain(
+    model: Any,
+    X: Any,
+    background: Any = None,
+    *,
+    budget: int | str = "auto",
+    estimator: str | Estimator = "auto",
+    groups: Groups = None,
+    outputs: int | str | Sequence[int | str] | None = None,
+    imputer: str | Imputer | Any = "marginal",
+    tolerance: float | None = None,
+    random_state: int | np.random.Generator | None = None,
+    batch_size: int | None = None,
+    progress: bool | ProgressCallback | None = None,
+    method: Method = "auto",
+    weights: Sequence[float] | FloatArray | None = None,
+    shared: bool | None = None,
+    independent_designs: bool = False,
+    max_memory: int = 512 << 20,
+    feature_names: Sequence[str] | None = None,
+    output_names: Sequence[str] | None = None,
+) -> Explanation:
+    """Explain predictions of a model by Shapley values.
+
+    Row x is a game of its features: the value of a coalition is the mean prediction when the features outside
+    of it are filled from `background`.
+
+    Parameters
+    ----------
+    model : object
+        A function on rows, a fitted scikit-learn estimator or pipeline, an XGBoost, LightGBM or CatBoost
+        model, a PyTorch module or an ONNX session.
+    X : array or DataFrame, shape (n_rows, n_columns)
+        The rows to explain, as the model takes them.
+    background : array or DataFrame, shape (n_background, n_columns)
+        What absent features are filled from, of the same kind and with the same columns as `X`.
+    budget : int or "auto"
+        Coalitions to evaluate for each row at most, both ends included. Each asks the model for one row per
+        background row.
+    estimator : str or Estimator
+        See `polyshap.estimate`.
+    groups : mapping, "one-hot" or None
+        Columns that enter and leave together: name -> columns. "one-hot" finds indicator columns by prefix.
+    outputs : int, str or a sequence of them, optional
+        Which outputs to explain; a single one drops the axis.
+    imputer : str, Imputer or callable
+        "marginal", "baseline", "kmeans-50", "subsample-100", "gaussian", "copula", "path-dependent", or a
+        function (row, present) -> synthetic rows.
+    tolerance : float, optional
+        Stop a row when its largest standard error is below this share of the range.
+    random_state : int or numpy.random.Generator, optional
+        The values of a row depend on this and the row, never on the other rows.
+    batch_size : int, optional
+        Synthetic rows handed to the model at a time.
+    progress : bool, callable or None
+        None shows a bar on a terminal; a callable gets (calls done, calls in all).
+    method : {"auto", "predict", "predict_proba", "decision_function"}
+    weights : sequence of float, optional
+        Of the background rows, for the marginal imputer.
+    shared : bool, optional
+        Learn the estimator's parameters once, from background rows, and use them for all rows.
+    independent_designs : bool
+        Draw coalitions for each row anew, so that errors do not repeat when rows are averaged.
+    max_memory : int
+        Bytes for synthetic rows.
+    feature_names, output_names : sequence of str, optional
+        For arrays without names, and for models without.
+
+    Returns
+    -------
+    Explanation
+
+    Examples
+    --------
+    >>> import numpy as np, polyshap
+    >>> weights = np.array([1.0, -2.0, 0.0])
+    >>> x = polyshap.explain(lambda rows: rows @ weights, np.ones((2, 3)), np.zeros((1, 3)))
+    >>> x.values.round(6).tolist()
+    [[1.0, -2.0, 0.0], [1.0, -2.0, 0.0]]
+    """
+    prepared = prepare(
+        model,
+        background,
+        estimator=estimator,
+        groups=groups,
+        outputs=outputs,
+        imputer=imputer,
+        random_state=random_state,
+        batch_size=batch_size,
+        method=method,
+        weights=weights,
+        max_memory=max_memory,
+        feature_names=feature_names,
+        output_names=output_names,
+    )
+    return explain_prepared(
+        prepared,
+        X,
+        budget=budget,
+        tolerance=tolerance,
+        progress=progress,
+        shared=shared,
+        independent_designs=independent_designs,
+    )
+
+
+def explain_prepared(
+    prepared: Prepared,
+    X: Any,
+    *,
+    budget: int | str = "auto",
+    tolerance: float | None = None,
+    progress: bool | ProgressCallback | None = None,
+    shared: bool | None = None,
+    independent_designs: bool = False,
+) -> Explanation:
+    """Explain rows with what was prepared from model and background."""
+    started = time.perf_counter()
+    n_calls, tolerance = _checked_effort(budget, tolerance, prepared)
+    table = prepared.align(X)
+    # whatever is wrong with budget and estimator shows here, before the model is asked
+    plans = {len(prepared.players): _plan(prepared, len(prepared.players), n_calls, tolerance)}
+    task = prepared.bind(table)
+    sizes = task.active.sum(axis=1).tolist()
+    for n_active in sorted(set(sizes) - set(plans)):
+        plans[n_active] = _plan(prepared, n_active, n_calls, tolerance)
+    digests = task.digests() if independent_designs else None
+
+    def plan_of(index: int) -> Plan:
+        if digests is None:
+            return plans[sizes[index]]
+        return _plan(prepared, sizes[index], n_calls, tolerance, digests[index])
+
+    run = RowRun(task.game, task.active, plan_of, task.empty, tolerance)
+    with track(sum(plans[size].n_evaluations for size in sizes), progress) as advance:
+        results = explain_rows(run, plans, task.n_outputs, separate=independent_designs, advance=advance)
+    details: dict[str, float | str | FloatArray] = {
+        "model": prepared.model.name,
+        "budget": float(n_calls),
+        "random_state": float(prepared.seed),
+        "n_background": float(task.n_fills),
+    }
+    if tolerance is not None:
+        details["tolerance"] = tolerance
+    return _assemble(prepared, task, results, details, {"total": time.perf_counter() - started})
+
+
+def _plan(
+    prepared: Prepared, n_active: int, budget: int, tolerance: float | None, digest: int | None = None
+) -> Plan:
+    estimator = choose(prepared.estimator, max(n_active, 1), budget)
+    return plan_for(estimator, n_active, budget, prepared.seed, staged=tolerance is not None, digest=digest)
+
+
+def _checked_effort(
+    budget: int | str, tolerance: float | None, prepared: Prepared
+) -> tuple[int, float | None]:
+    """Calls at most, and the tolerance at which a row may stop before."""
+    n_players = len(prepared.players)
+    if tolerance is not None and not 0 < tolerance < 1:
+        raise ArgumentError(f"`tolerance` must be a share between 0 and 1. Got {tolerance}.")
+    if not isinstance(budget, str):
+        return check_budget(budget), tolerance
+    if budget != "auto":
+        raise ArgumentError(f"`budget` must be a number of calls or 'auto'. Got {budget!r}.")
+    cap = max(2, auto_budget(n_players))
+    if tolerance is None and isinstance(choose(prepared.estimator, n_players, cap), Adaptive):
+        tolerance = AUTO_TOLERANCE
+    return cap, tolerance
+
+
+def auto_budget(n_players: int) -> int:
+    """Calls a row that suffice for 1 % of the range on the games of the benchmark.
+
+    >>> auto_budget(8), auto_budget(30), auto_budget(500)
+    (256, 2048, 10000)
+    """
+    enough = max(_AUTO_CALLS, _AUTO_CALLS_PER_PLAYER * n_players)
+    return min(1 << n_players, enough) if n_players < 63 else enough
+
+
+def _assemble(
+    prepared: Prepared,
+    task: Any,
+    results: Sequence[RowResult],
+    details: dict[str, float | str | FloatArray],
+    seconds: dict[str, float],
+) -> Explanation:
+    values = np.stack([one.values for one in results])
+    errors = None
+    if all(one.standard_errors is not None for one in results):
+        errors = np.stack([one.standard_errors for one in results if one.standard_errors is not None])
+    base, grand = np.stack([one.empty for one in results]), np.stack([one.grand for one in results])
+    names: tuple[str, ...] | str | None = task.output_names
+    if task.squeezed:
+        values, base, grand = values[..., 0], base[:, 0], grand[:, 0]
+        errors = None if errors is None else errors[..., 0]
+        names = task.output_names[0] if task.output_names else None
+    warned = tuple(dict.fromkeys(note for one in results for note in one.diagnostics.warnings))
+    named = max(results, key=lambda one: one.n_evaluations).diagnostics
+    kept = [one.fitted for one in results if one.fitted is not None]
+    fitted = (
+        tuple(one.output(0) if task.squeezed else one for one in kept) if len(kept) == len(results) else None
+    )
+    return Explanation(
+        values=values,
+        base_values=base,
+        predictions=grand,
+        data=task.display(),
+        feature_names=prepared.players.names,
+        output_names=names,
+        standard_errors=errors,
+        row_evaluations=np.array([one.n_evaluations for one in results]),
+        diagnostics=Diagnostics(
+            named.estimator,
+            n_terms=named.n_terms,
+            rank=named.rank,
+            condition=named.condition,
+            residual=named.residual,
+            converged=_all_converged(results),
+            seconds=MappingProxyType(seconds),
+            details=MappingProxyType(details),
+            warnings=warned,
+        ),
+        fitted=fitted,
+    )
+
+
+def _all_converged(results: Sequence[RowResult]) -> bool | None:
+    known = [one.converged for one in results if one.converged is not None]
+    return all(known) if known else None

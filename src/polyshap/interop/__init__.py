@@ -1,0 +1,1 @@
+"""Bridges to shap and shapiq; each is imported only where it is used."""

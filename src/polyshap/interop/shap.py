@@ -1,0 +1,92 @@
+"""To shap and back: our explanations in its plots, its maskers as our imputers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyshap._types import BoolMatrix, FloatArray
+from polyshap.errors import ArgumentTypeError, optional_import
+from polyshap.explanation import Explanation
+
+__all__ = ["MaskerImputer", "from_masker", "to_shap"]
+
+# Half width of a 95 % interval in standard errors.
+_WIDTH = 1.959963984540054
+
+
+def to_shap(explanation: Explanation) -> Any:
+    """A `shap.Explanation` with 95 % bounds; text and categories become numbers, with the originals for show."""
+    shap = optional_import("shap", extra="shap", purpose="to_shap()")
+    values, errors = np.array(explanation.values), explanation.standard_errors
+    bounds: dict[str, FloatArray] = {}
+    if errors is not None:
+        bounds = {
+            "lower_bounds": values - _WIDTH * errors,
+            "upper_bounds": values + _WIDTH * errors,
+            "error_std": np.array(errors),
+        }
+    base = np.array(explanation.base_values)
+    names = explanation.output_names
+    return shap.Explanation(
+        values=values,
+        base_values=float(base) if base.ndim == 0 else base,
+        data=_as_numbers(explanation.data),
+        display_data=np.array(explanation.data),
+        feature_names=list(explanation.feature_names),
+        output_names=list(names) if isinstance(names, tuple) else names,
+        **bounds,
+    )
+
+
+def _as_numbers(data: NDArray[Any]) -> FloatArray:
+    """Columns as floats; text by its rank among the column's values, missing as NaN."""
+    if data.dtype.kind in "biuf":
+        return np.array(data, dtype=float)
+    columns = np.atleast_2d(data)
+    out = np.empty(columns.shape)
+    for j, column in enumerate(columns.T):
+        try:
+            out[:, j] = [np.nan if _is_missing(value) else float(value) for value in column]
+        except (TypeError, ValueError):
+            texts = np.array([str(value) for value in column])
+            out[:, j] = np.unique(texts, return_inverse=True)[1]
+            out[[_is_missing(value) for value in column], j] = np.nan
+    return out.reshape(data.shape)
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or value is not value or str(value) in ("nan", "NaT", "<NA>")
+
+
+@dataclass(frozen=True, eq=False)
+class MaskerImputer:
+    """A shap masker as a function (row, present) -> synthetic rows, which `explain` takes as an imputer."""
+
+    masker: Any
+
+    def __call__(self, row: Any, present: BoolMatrix) -> Any:
+        vector = row[0] if isinstance(row, np.ndarray) else row.to_numpy()[0]
+        blocks = [_first(self.masker(mask.copy(), vector)) for mask in present]
+        # a masker writes into one buffer, so each block was copied
+        stacked = np.concatenate([np.asarray(block) for block in blocks])
+        if isinstance(row, np.ndarray):
+            return stacked.astype(row.dtype, copy=False)
+        return type(row)(stacked, columns=row.columns).astype(row.dtypes)
+
+
+def _first(answer: Any) -> NDArray[Any]:
+    return np.array(answer[0] if isinstance(answer, tuple) else answer)
+
+
+def from_masker(masker: Any) -> MaskerImputer:
+    """Use a tabular shap masker: `explain(..., imputer=from_masker(shap.maskers.Independent(data)))`.
+
+    The masker must give the same number of rows for every mask.
+    """
+    if not callable(masker):
+        raise ArgumentTypeError(f"`masker` must be a shap masker. Got {type(masker).__name__}.")
+    return MaskerImputer(masker)

@@ -1,0 +1,241 @@
+"""A model from a file or from `module:function`, recognised by content and never run without leave.
+
+Native files (XGBoost, LightGBM, CatBoost) and ONNX hold numbers only. A pickle can run any program when it is
+read, so it needs `allow_pickle`; skops names its types, and those that it does not know need `trust`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+import re
+import sys
+import zipfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from polyshap.errors import ArgumentError, FileFormatError, optional_import
+from polyshap.models import as_model
+from polyshap.pickles import COMPRESSED, pickle_globals
+
+__all__ = ["LoadedModel", "Permissions", "load_model"]
+
+_HEAD = 4096  # bytes that are looked at to recognise a file
+_REFERENCE = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+# first fields of an ONNX protobuf: the version as a varint, then one of its other fields
+_ONNX = re.compile(rb"\x08[\x01-\x40][\x12\x1a\x22\x28\x32\x3a\x42]")
+
+
+@dataclass(frozen=True)
+class Permissions:
+    """What the user allows: reading a pickle, and types in a skops file."""
+
+    allow_pickle: bool = False
+    trust: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class LoadedModel:
+    """A model with what its file says about the data it takes.
+
+    Attributes
+    ----------
+    model : object
+    kind : str
+        For messages: "XGBoost file", "skops file", ...
+    columns : tuple of str, optional
+        Names of the columns that it was fitted on, in its order.
+    wants_array : bool
+        Whether it was fitted on an array without names.
+    levels : tuple of lists, optional
+        Levels of its categorical columns, one list for each, where the file holds them.
+    """
+
+    model: Any
+    kind: str
+    columns: tuple[str, ...] | None = None
+    wants_array: bool = False
+    levels: tuple[list[Any], ...] = ()
+
+
+def load_model(reference: str, permissions: Permissions | None = None) -> LoadedModel:
+    """Read a model; the content of the file decides, not its suffix.
+
+    Parameters
+    ----------
+    reference : str
+        A file, or `module:function`.
+    permissions : Permissions, optional
+
+    Raises
+    ------
+    FileFormatError
+        Not a model, damaged, or one that may not be read without leave.
+
+    Examples
+    --------
+    >>> load_model("math:sqrt").model(4)
+    2.0
+    """
+    permissions = permissions or Permissions()
+    path = Path(reference)
+    if path.is_dir():
+        raise FileFormatError(f"MODEL must be a file or module:function. {reference!r} is a folder.")
+    if not path.exists():
+        if _REFERENCE.fullmatch(reference):
+            return _imported(reference)
+        raise ArgumentError(
+            f"MODEL must be an existing file or module:function. There is no file {reference!r}."
+        )
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    for fits, load in _FORMATS:
+        if fits(head):
+            return load(path, permissions)
+    raise FileFormatError(
+        f"MODEL must be a joblib, pickle, skops, XGBoost, LightGBM, CatBoost or ONNX file, or "
+        f"module:function. {reference!r} is none of these: it begins with {head[:12]!r}."
+    )
+
+
+def _imported(reference: str) -> LoadedModel:
+    """`module:function`, with the working directory on the path as for `python -m`."""
+    module_name, _, attributes = reference.partition(":")
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        found: Any = importlib.import_module(module_name)
+    except ModuleNotFoundError as error:
+        raise ArgumentError(
+            f"MODEL module {module_name!r} could not be imported: {error}. Run from its folder, or install it."
+        ) from error
+    for name in attributes.split("."):
+        if not hasattr(found, name):
+            raise ArgumentError(f"MODEL must name something in the module. {module_name!r} has no {name!r}.")
+        found = getattr(found, name)
+    return _described(found, "module:function")
+
+
+def _described(model: Any, kind: str, **known: Any) -> LoadedModel:
+    """With the columns that the model itself remembers."""
+    columns = known.pop("columns", None) or as_model(model).feature_names
+    fitted_on_array = columns is None and hasattr(model, "n_features_in_") and kind != "module:function"
+    return LoadedModel(model, kind, columns, known.pop("wants_array", fitted_on_array), **known)
+
+
+def _load_pickle(path: Path, permissions: Permissions) -> LoadedModel:
+    if not permissions.allow_pickle:
+        names = pickle_globals(path)
+        shown = ", ".join(names[:40]) + (f" and {len(names) - 40} more" if len(names) > 40 else "")
+        raise FileFormatError(
+            f"{str(path)!r} is a pickle (joblib, pickle or cloudpickle): reading it can run any program. "
+            f"It would import: {shown or 'nothing'}. "
+            "If you trust where it comes from, add --allow-pickle; skops, ONNX and native files need no trust."
+        )
+    joblib = importlib.import_module("joblib") if importlib.util.find_spec("joblib") else None
+    try:
+        if joblib is not None:
+            return _described(joblib.load(path), "pickle")
+        with path.open("rb") as file:
+            return _described(pickle.load(file), "pickle")
+    except (pickle.UnpicklingError, EOFError, KeyError, IndexError, ValueError) as error:
+        raise FileFormatError(f"{str(path)!r} is a damaged pickle: {error}") from error
+    except (ImportError, AttributeError) as error:
+        raise FileFormatError(
+            f"{str(path)!r} needs something that is not here: {error}. Install what the model was made with."
+        ) from error
+
+
+def _load_zip(path: Path, permissions: Permissions) -> LoadedModel:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            names = archive.namelist()
+    except zipfile.BadZipFile as error:
+        raise FileFormatError(f"{str(path)!r} is a damaged zip file: {error}") from error
+    if "schema.json" not in names:
+        hint = "a PyTorch file" if any(name.endswith("data.pkl") for name in names) else "another zip file"
+        raise FileFormatError(
+            f"{str(path)!r} is {hint}, not a skops model. Write a function that loads it and predicts, and "
+            "give module:function as MODEL."
+        )
+    skops = optional_import("skops.io", extra="skops", purpose="A skops file")
+    unknown = [name for name in skops.get_untrusted_types(file=path) if name not in permissions.trust]
+    if unknown:
+        flags = " ".join(f"--trust {name}" for name in unknown)
+        raise FileFormatError(
+            f"{str(path)!r} holds types that skops does not trust by itself: {', '.join(unknown)}. "
+            f"If you trust them, add: {flags}"
+        )
+    return _described(skops.load(path, trusted=list(permissions.trust)), "skops file")
+
+
+def _load_xgboost(path: Path, permissions: Permissions) -> LoadedModel:
+    xgboost = optional_import("xgboost", extra="xgboost", purpose="An XGBoost file")
+    booster = xgboost.Booster()
+    _read(lambda: booster.load_model(path), path, "XGBoost")
+    return _described(booster, "XGBoost file", wants_array=not booster.feature_names)
+
+
+def _load_lightgbm(path: Path, permissions: Permissions) -> LoadedModel:
+    lightgbm = optional_import("lightgbm", extra="lightgbm", purpose="A LightGBM file")
+    booster = _read(lambda: lightgbm.Booster(model_file=str(path)), path, "LightGBM")
+    names = tuple(booster.feature_name())
+    unnamed = all(re.fullmatch(r"Column_\d+", name) for name in names)
+    levels = tuple(booster.pandas_categorical or ())
+    columns = None if unnamed else names
+    return _described(booster, "LightGBM file", columns=columns, wants_array=unnamed, levels=levels)
+
+
+def _load_catboost(path: Path, permissions: Permissions) -> LoadedModel:
+    catboost = optional_import("catboost", extra="catboost", purpose="A CatBoost file")
+    model = _read(lambda: catboost.CatBoost().load_model(str(path)), path, "CatBoost")
+    loss = str((model.get_all_params() or {}).get("loss_function", ""))
+    if loss in ("Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll"):
+        model = catboost.CatBoostClassifier().load_model(str(path))
+    return _described(model, "CatBoost file")
+
+
+def _load_onnx(path: Path, permissions: Permissions) -> LoadedModel:
+    runtime = optional_import("onnxruntime", extra="onnx", purpose="An ONNX file")
+    providers = ["CPUExecutionProvider"]
+    session = _read(lambda: runtime.InferenceSession(str(path), providers=providers), path, "ONNX")
+    inputs = [one.name for one in session.get_inputs()]
+    many = len(inputs) > 1
+    return _described(session, "ONNX file", columns=tuple(inputs) if many else None, wants_array=not many)
+
+
+def _read(load: Callable[[], Any], path: Path, kind: str) -> Any:
+    """The library's own error, in one line and with the file's name."""
+    try:
+        return load()
+    except Exception as error:
+        first = str(error).strip().splitlines() or [type(error).__name__]
+        raise FileFormatError(f"{str(path)!r} is a damaged {kind} file: {first[0]}") from error
+
+
+def _is_pickle(head: bytes) -> bool:
+    binary = head[:1] == b"\x80" and head[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05")
+    # protocols 0 and 1 have no header: a mark or an import, and text
+    text = re.match(rb"\(?[cidl][A-Za-z_][\w.]*\n|\((?:dp|lp|i)|ccopy_reg\n", head) is not None
+    return binary or text or any(head.startswith(magic) for magic, _ in COMPRESSED)
+
+
+def _is_xgboost(head: bytes) -> bool:
+    return head.lstrip()[:1] == b"{" and b"learner" in head
+
+
+Loader = Callable[[Path, Permissions], LoadedModel]
+
+# the first row that fits is taken
+_FORMATS: Sequence[tuple[Callable[[bytes], bool], Loader]] = (
+    (lambda head: head.startswith(b"PK\x03\x04"), _load_zip),
+    (_is_xgboost, _load_xgboost),
+    (lambda head: head.startswith(b"tree\n") or head.startswith(b"tree\r\n"), _load_lightgbm),
+    (lambda head: head.startswith(b"CBM1"), _load_catboost),
+    (_is_pickle, _load_pickle),
+    (lambda head: _ONNX.match(head) is not None, _load_onnx),
+)

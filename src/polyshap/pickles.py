@@ -1,0 +1,103 @@
+"""What a pickle would import, read from its opcodes without running one of them."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import pickletools
+import re
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+__all__ = ["COMPRESSED", "pickle_globals"]
+
+# joblib compresses whole files; the first bytes tell how
+COMPRESSED: tuple[tuple[bytes, Callable[[bytes], bytes]], ...] = (
+    (b"\x1f\x8b", gzip.decompress),
+    (b"x\x01", zlib.decompress),
+    (b"x\x5e", zlib.decompress),
+    (b"x\x9c", zlib.decompress),
+    (b"x\xda", zlib.decompress),
+    (b"BZh", bz2.decompress),
+    (b"\xfd7zXZ", lzma.decompress),
+    (b"]\x00\x00", lzma.decompress),
+)
+# A listing is for people; past this size a compressed file is not unpacked for it.
+_LARGEST_COMPRESSED = 64 << 20
+_STRINGS = frozenset(
+    {
+        *("SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "UNICODE"),
+        *("STRING", "BINSTRING", "SHORT_BINSTRING"),
+    }
+)
+# two strings, each perhaps put into the memo, then STACK_GLOBAL: the form of protocol 4 and later
+_STACK_GLOBAL = re.compile(rb"\x8c.([A-Za-z_][\w.]*)\x94?\x8c.([A-Za-z_][\w.]*)\x94?\x93", re.DOTALL)
+_GLOBAL = re.compile(rb"c([A-Za-z_][\w.]*)\n([A-Za-z_][\w.]*)\n")
+
+
+def pickle_globals(path: str | Path) -> tuple[str, ...]:
+    """Names that loading the file would import, sorted; nothing in the file is run.
+
+    joblib writes raw arrays between the opcodes, which end the exact reading; what follows is searched for
+    the opcodes that import, so the list may be too long but not too short for honest files.
+
+    Examples
+    --------
+    >>> import pickle, tempfile, fractions
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     written = Path(folder, "a").write_bytes(pickle.dumps(fractions.Fraction(1, 2)))
+    ...     pickle_globals(Path(folder, "a"))
+    ('fractions.Fraction',)
+    """
+    data = _unpacked(Path(path).read_bytes())
+    found, end = _exact(data)
+    for pattern in (_STACK_GLOBAL, _GLOBAL):
+        found |= {f"{m[1].decode()}.{m[2].decode()}" for m in pattern.finditer(data, end)}
+    return tuple(sorted(found))
+
+
+def _unpacked(data: bytes) -> bytes:
+    for magic, unpack in COMPRESSED:
+        if data.startswith(magic) and len(data) <= _LARGEST_COMPRESSED:
+            try:
+                return unpack(data)
+            except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError):
+                return data
+    return data
+
+
+def _exact(data: bytes) -> tuple[set[str], int]:
+    """Imports up to the first byte that is no opcode, and where that is."""
+    found: set[str] = set()
+    memo: dict[int, str | None] = {}
+    strings: list[str] = []
+    last: str | None = None  # the value just pushed, where it is a string
+    end = 0
+    try:
+        for opcode, argument, position in pickletools.genops(io.BytesIO(data)):
+            end, name = position or 0, opcode.name
+            if name in _STRINGS:
+                last = str(argument)
+                strings.append(last)
+            elif name == "MEMOIZE":
+                memo[len(memo)] = last
+            elif name in ("PUT", "BINPUT", "LONG_BINPUT"):
+                memo[int(str(argument))] = last
+            elif name in ("GET", "BINGET", "LONG_BINGET"):
+                last = memo.get(int(str(argument)))
+                if last is not None:
+                    strings.append(last)
+            elif name in ("GLOBAL", "INST"):
+                found.add(str(argument).replace(" ", "."))
+                last = None
+            elif name == "STACK_GLOBAL":
+                found.add(".".join(strings[-2:]) or "?")
+                last = None
+            else:
+                last = None
+    except (ValueError, IndexError, UnicodeDecodeError):
+        return found, end
+    return found, len(data)

@@ -1,0 +1,240 @@
+"""A model and its background, checked once and ready for any rows: the first half of `explain`."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyshap._types import BoolMatrix, Estimator, FloatArray
+from polyshap.errors import ArgumentError
+from polyshap.execution.batching import Batching, ask, coalition_values
+from polyshap.frames import ArrayTable, FrameTable, Table, read
+from polyshap.games.imputers import Bound, Filling, Imputer, as_imputer
+from polyshap.games.masking import MaskingGame
+from polyshap.models import Method, Model, as_model
+from polyshap.players import Groups, Players, as_players
+
+__all__ = ["Outputs", "Prepared", "Task", "prepare"]
+
+_IMPUTER_STREAM = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Outputs:
+    """Some outputs of a model: rows -> (n, len(chosen)), always of one width."""
+
+    model: Model
+    width: int
+    chosen: tuple[int, ...]
+
+    def __call__(self, rows: Any) -> FloatArray:
+        values = ask(self.model.predict, rows, self.width)
+        return values if len(self.chosen) == self.width else values[:, self.chosen]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Everything that the rows to explain do not change."""
+
+    model: Model
+    background: Table
+    players: Players
+    filling: Filling
+    estimator: str | Estimator
+    outputs: int | str | Sequence[int | str] | None
+    batching: Batching
+    seed: int
+
+    def align(self, X: Any) -> Table:
+        """Rows with the columns, order and dtypes of the background."""
+        return _align(read(X, "X", self._given_names(X)), self.background)[0]
+
+    def _given_names(self, X: Any) -> tuple[str, ...] | None:
+        width = getattr(X, "shape", (0, 0))[-1]
+        return self.background.names if width == len(self.background.names) else None
+
+    def bind(self, table: Table) -> Task:
+        """Look at the rows; the model is asked for the first one, and for the background."""
+        first = ask(self.model.predict, table.take([0]).native)
+        chosen, names, squeezed = self._outputs(first.shape[1])
+        bound = self.filling.bind(table)
+        predict = Outputs(self.model, first.shape[1], chosen)
+        empty = None
+        if self.filling.shares_empty:
+            nobody = np.zeros((1, len(table.names)), dtype=bool)
+            cap = self.model.rows_per_call
+            empty = coalition_values(predict, bound.synthetic(0), nobody, self.batching, cap)[0]
+        active = self.players.active(bound.differs)
+        return Task(self, table, bound, predict, active, empty, names, squeezed)
+
+    def _outputs(self, width: int) -> tuple[tuple[int, ...], tuple[str, ...] | None, bool]:
+        """Which columns of the predictions, their names, and whether the axis goes."""
+        names = self.model.output_names
+        if names is not None and len(names) != width:
+            if self.model.output_names_given:
+                raise ArgumentError(
+                    f"`output_names` must hold one name for each of the {width} outputs. Got {len(names)}."
+                )
+            names = None  # a binary classifier's decision_function has one column for two classes
+        labels = names or tuple(f"output {j}" for j in range(width))
+        if self.outputs is None:
+            return tuple(range(width)), labels if width > 1 else names, width == 1
+        single = isinstance(self.outputs, str | int | np.integer)
+        wanted = [self.outputs] if single else list(self.outputs)  # type: ignore[arg-type]
+        chosen = []
+        for one in wanted:
+            if isinstance(one, str) and one in labels:
+                chosen.append(labels.index(one))
+            elif isinstance(one, int | np.integer) and -width <= one < width:
+                chosen.append(int(one) % width)
+            else:
+                raise ArgumentError(
+                    f"`outputs` must name outputs of the model, {', '.join(labels)}, or number them "
+                    f"0..{width - 1}. Got {one!r}."
+                )
+        if not chosen:
+            raise ArgumentError("`outputs` must choose at least one output. Got none.")
+        return tuple(chosen), tuple(labels[j] for j in chosen), single
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Rows bound to a prepared model: one game a row."""
+
+    prepared: Prepared
+    table: Table
+    bound: Bound
+    predict: Outputs
+    active: BoolMatrix
+    empty: FloatArray | None
+    output_names: tuple[str, ...] | None
+    squeezed: bool
+
+    @property
+    def n_outputs(self) -> int:
+        return len(self.predict.chosen)
+
+    @property
+    def n_fills(self) -> int:
+        return self.bound.synthetic(0).n_fills
+
+    def game(self, index: int) -> MaskingGame:
+        return MaskingGame(
+            self.predict,
+            self.bound.synthetic(index),
+            self.prepared.players,
+            np.flatnonzero(self.active[index]),
+            self.prepared.batching,
+            self.prepared.model.rows_per_call,
+        )
+
+    def digests(self) -> tuple[int, ...]:
+        """A number for the content of each row, equal in every process."""
+        columns = self.table.columns()
+        texts = (repr([_plain(column[i]) for column in columns]) for i in range(len(self.table)))
+        return tuple(int.from_bytes(hashlib.blake2b(t.encode(), digest_size=8).digest()) for t in texts)
+
+    def display(self) -> NDArray[Any]:
+        """What the players hold, (n_rows, n_players): values of columns, text for groups."""
+        columns, players = self.table.columns(), self.prepared.players
+        if players.are_columns:
+            kinds = {column.dtype.kind for column in columns}
+            if isinstance(self.table, ArrayTable):
+                return self.table.native.copy()
+            dtype = np.result_type(*columns) if kinds <= set("iuf") else np.dtype(object)
+            return np.stack([column.astype(dtype) for column in columns], axis=1)
+        out = np.empty((len(self.table), len(players)), dtype=object)
+        for player in range(len(players)):
+            members = players.columns(player)
+            for i in range(len(self.table)):
+                out[i, player] = (
+                    _plain(columns[members[0]][i])
+                    if len(members) == 1
+                    else ", ".join(f"{self.table.names[j]}={_plain(columns[j][i])}" for j in members)
+                )
+        return out
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _align(rows: Table, background: Table) -> tuple[Table, Table]:
+    assert isinstance(background, ArrayTable | FrameTable)
+    return background.aligned(rows, "X")
+
+
+def prepare(
+    model: Any,
+    background: Any,
+    *,
+    estimator: str | Estimator,
+    groups: Groups,
+    outputs: int | str | Sequence[int | str] | None,
+    imputer: str | Imputer | Any,
+    random_state: int | np.random.Generator | None,
+    batch_size: int | None,
+    method: Method,
+    weights: Sequence[float] | FloatArray | None,
+    max_memory: int,
+    feature_names: Sequence[str] | None,
+    output_names: Sequence[str] | None,
+) -> Prepared:
+    """Check and prepare all that does not depend on the rows to explain; the model is not asked."""
+    wrapped = as_model(model, method, output_names)
+    if background is None:
+        raise ArgumentError(
+            "`background` must be rows to fill absent features from. Got None. Give some training rows."
+        )
+    table = read(background, "background", feature_names)
+    _check_names(wrapped, table)
+    seed = _seed(random_state)
+    filling = as_imputer(imputer, weights).prepare(table, np.random.default_rng([seed, _IMPUTER_STREAM]))
+    return Prepared(
+        model=wrapped,
+        background=table,
+        players=as_players(groups, table),
+        filling=filling,
+        estimator=estimator,
+        outputs=outputs,
+        batching=Batching(batch_size, max_memory),
+        seed=seed,
+    )
+
+
+def _check_names(model: Model, table: Table) -> None:
+    """Columns against the names the model was fitted on."""
+    if model.feature_names is None or not isinstance(table, FrameTable):
+        return
+    missing = [name for name in model.feature_names if name not in table.names]
+    extra = [name for name in table.names if name not in model.feature_names]
+    if missing or extra:
+        raise ArgumentError(
+            f"`background` must have the columns that the model was fitted on. Missing: {missing or 'none'}. "
+            f"Not known to the model: {extra or 'none'}."
+        )
+    if model.feature_names != table.names:
+        raise ArgumentError(
+            "`background` must have its columns in the order that the model was fitted on: "
+            f"{', '.join(model.feature_names)}. Use background[list(names)]."
+        )
+
+
+def _seed(random_state: int | np.random.Generator | None) -> int:
+    """One integer that stands for the randomness of a run, so that it can be shown and used again."""
+    if isinstance(random_state, bool) or not isinstance(
+        random_state, int | np.integer | np.random.Generator | None
+    ):
+        raise ArgumentError(f"`random_state` must be an integer of 0 or more. Got {random_state!r}.")
+    if random_state is None:
+        random_state = np.random.default_rng()
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(1 << 31))
+    if random_state < 0:
+        raise ArgumentError(f"`random_state` must be an integer of 0 or more. Got {random_state}.")
+    return int(random_state)
