@@ -64,8 +64,10 @@ def bike() -> Workload:
     table = pd.read_csv(DATA / "tabular" / "bike.csv")
     y = table.pop("count").to_numpy(float)
     X = np.stack(
-        [c.to_numpy(float) if c.dtype.kind in "iuf" else pd.factorize(c, sort=True)[0].astype(float)
-         for _, c in table.items()],
+        [
+            c.to_numpy(float) if c.dtype.kind in "iuf" else pd.factorize(c, sort=True)[0].astype(float)
+            for _, c in table.items()
+        ],
         axis=1,
     )
     train, test = _split(len(X))
@@ -131,7 +133,11 @@ def digits() -> Workload:
 
 
 WORKLOADS: dict[str, Callable[[], Workload]] = {
-    "bike": bike, "cancer": cancer, "crime": crime, "pairwise": pairwise, "digits": digits,
+    "bike": bike,
+    "cancer": cancer,
+    "crime": crime,
+    "pairwise": pairwise,
+    "digits": digits,
 }
 
 
@@ -198,8 +204,13 @@ def by_shapiq(work: Workload, model: Timed) -> np.ndarray:
     width = np.ndim(model.function(work.rows[:1])) - 1
     output = (lambda rows: model(rows)[:, 0]) if width else model
     explainer = shapiq.TabularExplainer(
-        output, work.background, index="SV", max_order=1, sample_size=len(work.background),
-        joint_marginal_distribution=True, random_state=0,
+        output,
+        work.background,
+        index="SV",
+        max_order=1,
+        sample_size=len(work.background),
+        joint_marginal_distribution=True,
+        random_state=0,
     )
     values = [explainer.explain(row[None], budget=work.budget).get_n_order_values(1) for row in work.rows]
     return np.stack(values)[..., None] if width else np.stack(values)
@@ -208,8 +219,16 @@ def by_shapiq(work: Workload, model: Timed) -> np.ndarray:
 def by_lightshap(work: Workload, model: Timed) -> np.ndarray:
     from lightshap import explain_any
 
-    found = explain_any(model, work.rows, bg_X=work.background, method="kernel", how="sampling",
-                        max_iter=max(1, work.budget // (2 * work.rows.shape[1])), tol=0.0, verbose=False)
+    found = explain_any(
+        model,
+        work.rows,
+        bg_X=work.background,
+        method="kernel",
+        how="sampling",
+        max_iter=max(1, work.budget // (2 * work.rows.shape[1])),
+        tol=0.0,
+        verbose=False,
+    )
     return found.shap_values
 
 
@@ -254,7 +273,8 @@ def measure(name: str, tool: str, share: float) -> str:
     error = np.mean((values[: len(truth)] - truth) ** 2) / np.mean(truth**2)
     return (
         f"| {name} | {tool} | {len(work.rows)} x {work.rows.shape[1]} | {total:.1f} | {model.seconds:.1f} | "
-        f"{total - model.seconds:.1f} | {needed:.1f} | {total / needed:.2f} | {model.rows:.3g} | {error:.1e} |"
+        f"{total - model.seconds:.1f} | {needed:.1f} | {total / needed:.2f} | {model.rows:.2g} | "
+        f"{error:.1e} |"
     )
 
 
@@ -279,7 +299,8 @@ def main() -> None:
     parser.add_argument("--calibrate", action="store_true")
     options = parser.parse_args()
     if options.calibrate:
-        return calibrate(options.workloads)
+        calibrate(options.workloads)
+        return
     print("| workload | tool | rows | CPU s | in predict | own | needed | ratio | rows asked | error |")
     print("|---|---|---|---|---|---|---|---|---|---|")
     for name in options.workloads:

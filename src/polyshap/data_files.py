@@ -41,14 +41,16 @@ def read_table(path: str | Path, argument: str) -> Any:
     pandas = optional_import("pandas", extra="cli", purpose="Reading a table")
     with path.open("rb") as file:
         head = file.read(1 << 16)
-    if head.startswith(b"PAR1"):
+    is_parquet = head.startswith(b"PAR1")
+    if is_parquet:
         optional_import("pyarrow", extra="cli", purpose="Reading a parquet file")
-        read = lambda: pandas.read_parquet(path)  # noqa: E731
     else:
         _check_text(head, path, argument)
-        read = lambda: pandas.read_csv(path, sep=_separator(head), encoding="utf-8-sig")  # noqa: E731
     try:
-        table = read()
+        if is_parquet:
+            table = pandas.read_parquet(path)
+        else:
+            table = pandas.read_csv(path, sep=_separator(head), encoding="utf-8-sig")
     except Exception as error:
         first = str(error).strip().splitlines() or [type(error).__name__]
         raise FileFormatError(f"{argument} {str(path)!r} could not be read: {first[0]}") from error

@@ -7,6 +7,7 @@ PolyshapError
 ├── ArgumentTypeError    (TypeError)     an argument of the wrong kind
 ├── GameError            (RuntimeError)  the game failed; what was paid for is on the exception
 │   ├── GameRaisedError                  it raised; the original exception is chained
+│   │   └── ModelRaisedError             a model did, on a row that is named
 │   ├── GameShapeError                   it returned the wrong shape or kind of array
 │   └── GameValueError                   it returned NaN or infinity
 │       └── ModelValueError              a model did; its synthetic rows are on the exception
@@ -48,6 +49,7 @@ __all__ = [
     "MemoryNeededError",
     "MissingDataError",
     "MissingDependencyError",
+    "ModelRaisedError",
     "ModelValueError",
     "NotAvailableError",
     "PolyshapError",
@@ -138,6 +140,20 @@ class GameShapeError(GameError, ValueError):
 
 class GameValueError(GameError, ValueError):
     """The game returned NaN or infinity."""
+
+
+class ModelRaisedError(GameRaisedError):
+    """A model raised, on a row that is known.
+
+    Attributes
+    ----------
+    rows : array or DataFrame
+        The synthetic row, as the model got it.
+    """
+
+    def __init__(self, message: str, *, rows: object = None) -> None:
+        super().__init__(message)
+        self.rows = rows
 
 
 class ModelValueError(GameValueError):

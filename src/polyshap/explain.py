@@ -13,6 +13,7 @@ from polyshap._types import Estimator, FloatArray
 from polyshap.errors import ArgumentError
 from polyshap.estimation import choose
 from polyshap.estimators.adaptive import Adaptive
+from polyshap.estimators.exact import Exact
 from polyshap.execution.progress import ProgressCallback, track
 from polyshap.explanation import Explanation
 from polyshap.games.imputers import Imputer
@@ -183,7 +184,8 @@ def _plan(
     prepared: Prepared, n_active: int, budget: int, tolerance: float | None, digest: int | None = None
 ) -> Plan:
     estimator = choose(prepared.estimator, max(n_active, 1), budget)
-    return plan_for(estimator, n_active, budget, prepared.seed, staged=tolerance is not None, digest=digest)
+    staged = tolerance is not None and isinstance(estimator, Adaptive)
+    return plan_for(estimator, n_active, budget, prepared.seed, staged=staged, digest=digest)
 
 
 def _checked_effort(
@@ -194,13 +196,20 @@ def _checked_effort(
     if tolerance is not None and not 0 < tolerance < 1:
         raise ArgumentError(f"`tolerance` must be a share between 0 and 1. Got {tolerance}.")
     if not isinstance(budget, str):
-        return check_budget(budget), tolerance
+        budget = check_budget(budget)
+        chosen = choose(prepared.estimator, n_players, budget)
+        if tolerance is not None and not isinstance(chosen, Adaptive | Exact):
+            raise ArgumentError(
+                "`tolerance` must go with an estimator that knows its errors from part of the budget, "
+                f"'adaptive' or 'auto'. Got {prepared.estimator!r}."
+            )
+        return budget, tolerance
     if budget != "auto":
         raise ArgumentError(f"`budget` must be a number of calls or 'auto'. Got {budget!r}.")
     cap = max(2, auto_budget(n_players))
     if tolerance is None and isinstance(choose(prepared.estimator, n_players, cap), Adaptive):
         tolerance = AUTO_TOLERANCE
-    return cap, tolerance
+    return (cap, tolerance) if tolerance is None else _checked_effort(cap, tolerance, prepared)
 
 
 def auto_budget(n_players: int) -> int:

@@ -101,7 +101,7 @@ class Explainer:
         """
         if l1_reg not in (None, False, "num_features(0)"):
             warnings.warn(
-                "`l1_reg` is ignored: polyshap needs no selection of features to fit few calls. Leave it out.",
+                "`l1_reg` is ignored: no feature needs to be dropped for a fit from few calls. Leave it out.",
                 PolyshapWarning,
                 stacklevel=2,
             )

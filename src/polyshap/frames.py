@@ -272,8 +272,8 @@ class FrameTable:
 def _read_frame(data: Any, argument: str) -> FrameTable:
     import narwhals as nw
 
-    labels = getattr(data, "columns", None)
-    if labels is not None and getattr(labels, "nlevels", 1) > 1:
+    pandas_like = type(data).__module__.partition(".")[0] in ("pandas", "modin")
+    if pandas_like and getattr(getattr(data, "columns", None), "nlevels", 1) > 1:
         raise ArgumentError(
             f"`{argument}` must have one level of column names. Got a MultiIndex: flatten it."
         )
@@ -322,8 +322,8 @@ def _as_column(column: Any, wanted: Any, argument: str) -> Any:
             f"Got {native.dtype}: {error}"
         ) from error
     if made.null_count() > column.null_count():
-        before, after = column.to_list(), made.to_list()
-        unseen = sorted({str(a) for a, b in zip(before, after, strict=True) if b is None and a is not None})
+        pairs = zip(column.to_list(), made.to_list(), strict=True)
+        unseen = sorted({str(a) for a, b in pairs if _is_missing(b) and not _is_missing(a)})
         raise ArgumentError(
             f"Column {column.name!r} of `{argument}` must hold values of the background's categories. "
             f"Got {', '.join(unseen[:5])}. Add the category to the background's dtype, or drop the row."
@@ -353,7 +353,7 @@ def _column_values(column: Any) -> NDArray[Any]:
             if values.dtype.kind in "biuf":
                 return values
         elif column.dtype.is_integer():
-            return np.array([np.nan if v is None else float(v) for v in column.to_list()])
+            return np.array([np.nan if _is_missing(v) else float(v) for v in column.to_list()])
     values = np.empty(len(column), dtype=object)
     values[:] = column.to_list()
     return values
@@ -380,8 +380,16 @@ def _object_codes(own: Sequence[NDArray[Any]], asked: Sequence[NDArray[Any]] | N
     return out
 
 
+def _is_missing(value: Any) -> bool:
+    """None, NaN, NaT, or pandas' NA, whose comparisons are NA again."""
+    if value is None:
+        return True
+    equal = value == value
+    return not equal if isinstance(equal, bool | np.bool_) else str(value) == "<NA>"
+
+
 def _token(value: object) -> object:
-    if value is None or value != value:
+    if _is_missing(value):
         return None
     try:
         hash(value)

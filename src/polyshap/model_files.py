@@ -7,13 +7,14 @@ read, so it needs `allow_pickle`; skops names its types, and those that it does 
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import os
 import pickle
 import re
 import sys
 import zipfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -50,15 +51,15 @@ class LoadedModel:
         Names of the columns that it was fitted on, in its order.
     wants_array : bool
         Whether it was fitted on an array without names.
-    levels : tuple of lists, optional
-        Levels of its categorical columns, one list for each, where the file holds them.
+    levels : mapping of str to list
+        Levels of its categorical columns, where the file holds them.
     """
 
     model: Any
     kind: str
     columns: tuple[str, ...] | None = None
     wants_array: bool = False
-    levels: tuple[list[Any], ...] = ()
+    levels: Mapping[str, list[Any]] = field(default_factory=dict)
 
 
 def load_model(reference: str, permissions: Permissions | None = None) -> LoadedModel:
@@ -111,7 +112,8 @@ def _imported(reference: str) -> LoadedModel:
         found: Any = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
         raise ArgumentError(
-            f"MODEL module {module_name!r} could not be imported: {error}. Run from its folder, or install it."
+            f"MODEL module {module_name!r} could not be imported: {error}. "
+            "Run from its folder, or install it."
         ) from error
     for name in attributes.split("."):
         if not hasattr(found, name):
@@ -134,7 +136,7 @@ def _load_pickle(path: Path, permissions: Permissions) -> LoadedModel:
         raise FileFormatError(
             f"{str(path)!r} is a pickle (joblib, pickle or cloudpickle): reading it can run any program. "
             f"It would import: {shown or 'nothing'}. "
-            "If you trust where it comes from, add --allow-pickle; skops, ONNX and native files need no trust."
+            "If you trust where it comes from, add --allow-pickle; ONNX and native files need no such leave."
         )
     joblib = importlib.import_module("joblib") if importlib.util.find_spec("joblib") else None
     try:
@@ -162,7 +164,7 @@ def _load_zip(path: Path, permissions: Permissions) -> LoadedModel:
             f"{str(path)!r} is {hint}, not a skops model. Write a function that loads it and predicts, and "
             "give module:function as MODEL."
         )
-    skops = optional_import("skops.io", extra="skops", purpose="A skops file")
+    skops = optional_import("skops.io", extra="cli", purpose="A skops file")
     unknown = [name for name in skops.get_untrusted_types(file=path) if name not in permissions.trust]
     if unknown:
         flags = " ".join(f"--trust {name}" for name in unknown)
@@ -174,20 +176,34 @@ def _load_zip(path: Path, permissions: Permissions) -> LoadedModel:
 
 
 def _load_xgboost(path: Path, permissions: Permissions) -> LoadedModel:
-    xgboost = optional_import("xgboost", extra="xgboost", purpose="An XGBoost file")
+    xgboost = optional_import("xgboost", extra="trees", purpose="An XGBoost file")
     booster = xgboost.Booster()
     _read(lambda: booster.load_model(path), path, "XGBoost")
-    return _described(booster, "XGBoost file", wants_array=not booster.feature_names)
+    unnamed = not booster.feature_names
+    return _described(booster, "XGBoost file", wants_array=unnamed, levels=_xgboost_levels(booster))
+
+
+def _xgboost_levels(booster: Any) -> dict[str, list[Any]]:
+    """Levels of categorical columns; files of versions before 3.1 hold none."""
+    if "c" not in (booster.feature_types or ()) or not hasattr(booster, "get_categories"):
+        return {}
+    found = booster.get_categories(export_to_arrow=True).to_arrow() or ()
+    return {str(name): levels.to_pylist() for name, levels in found if levels is not None}
 
 
 def _load_lightgbm(path: Path, permissions: Permissions) -> LoadedModel:
-    lightgbm = optional_import("lightgbm", extra="lightgbm", purpose="A LightGBM file")
+    lightgbm = optional_import("lightgbm", extra="trees", purpose="A LightGBM file")
     booster = _read(lambda: lightgbm.Booster(model_file=str(path)), path, "LightGBM")
     names = tuple(booster.feature_name())
     unnamed = all(re.fullmatch(r"Column_\d+", name) for name in names)
-    levels = tuple(booster.pandas_categorical or ())
+    # a numeric column has its range there, "[-1:3]", a categorical one its codes, "0:1:2"
+    infos = re.search(r"^feature_infos=(.*)$", booster.model_to_string(), re.MULTILINE)
+    kinds = infos[1].split() if infos else []
+    categorical = [name for name, kind in zip(names, kinds, strict=False) if kind[:1] not in ("[", "n")]
+    levels = booster.pandas_categorical or []
+    known = dict(zip(categorical, levels, strict=True)) if len(categorical) == len(levels) else {}
     columns = None if unnamed else names
-    return _described(booster, "LightGBM file", columns=columns, wants_array=unnamed, levels=levels)
+    return _described(booster, "LightGBM file", columns=columns, wants_array=unnamed, levels=known)
 
 
 def _load_catboost(path: Path, permissions: Permissions) -> LoadedModel:
@@ -234,7 +250,7 @@ Loader = Callable[[Path, Permissions], LoadedModel]
 _FORMATS: Sequence[tuple[Callable[[bytes], bool], Loader]] = (
     (lambda head: head.startswith(b"PK\x03\x04"), _load_zip),
     (_is_xgboost, _load_xgboost),
-    (lambda head: head.startswith(b"tree\n") or head.startswith(b"tree\r\n"), _load_lightgbm),
+    (lambda head: head.startswith((b"tree\n", b"tree\r\n")), _load_lightgbm),
     (lambda head: head.startswith(b"CBM1"), _load_catboost),
     (_is_pickle, _load_pickle),
     (lambda head: _ONNX.match(head) is not None, _load_onnx),

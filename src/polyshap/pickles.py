@@ -14,19 +14,25 @@ from pathlib import Path
 
 __all__ = ["COMPRESSED", "pickle_globals"]
 
+# A listing is for people: of a compressed file, which may be a bomb, only so much is unpacked for it.
+_MOST_UNPACKED = 256 << 20
+
+
+def _zlib(data: bytes) -> bytes:
+    return zlib.decompressobj().decompress(data, _MOST_UNPACKED)
+
+
 # joblib compresses whole files; the first bytes tell how
 COMPRESSED: tuple[tuple[bytes, Callable[[bytes], bytes]], ...] = (
-    (b"\x1f\x8b", gzip.decompress),
-    (b"x\x01", zlib.decompress),
-    (b"x\x5e", zlib.decompress),
-    (b"x\x9c", zlib.decompress),
-    (b"x\xda", zlib.decompress),
-    (b"BZh", bz2.decompress),
-    (b"\xfd7zXZ", lzma.decompress),
-    (b"]\x00\x00", lzma.decompress),
+    (b"\x1f\x8b", lambda data: gzip.GzipFile(fileobj=io.BytesIO(data)).read(_MOST_UNPACKED)),
+    (b"x\x01", _zlib),
+    (b"x\x5e", _zlib),
+    (b"x\x9c", _zlib),
+    (b"x\xda", _zlib),
+    (b"BZh", lambda data: bz2.BZ2Decompressor().decompress(data, _MOST_UNPACKED)),
+    (b"\xfd7zXZ", lambda data: lzma.LZMADecompressor().decompress(data, _MOST_UNPACKED)),
+    (b"]\x00\x00", lambda data: lzma.LZMADecompressor().decompress(data, _MOST_UNPACKED)),
 )
-# A listing is for people; past this size a compressed file is not unpacked for it.
-_LARGEST_COMPRESSED = 64 << 20
 _STRINGS = frozenset(
     {
         *("SHORT_BINUNICODE", "BINUNICODE", "BINUNICODE8", "UNICODE"),
@@ -61,7 +67,7 @@ def pickle_globals(path: str | Path) -> tuple[str, ...]:
 
 def _unpacked(data: bytes) -> bytes:
     for magic, unpack in COMPRESSED:
-        if data.startswith(magic) and len(data) <= _LARGEST_COMPRESSED:
+        if data.startswith(magic):
             try:
                 return unpack(data)
             except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError):

@@ -19,18 +19,17 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import blas, lapack
 
 from polyshap._threads import bounded_threads
-from polyshap._types import BoolMatrix, FloatArray
+from polyshap._types import BoolMatrix, FloatArray, IntArray
 from polyshap.coalitions import signs
 from polyshap.errors import MemoryNeededError
 from polyshap.frontiers import Frontier
 
 __all__ = ["Basis", "Fit", "even_basis", "least_squares", "monomial_basis", "odd_basis", "parity_terms"]
 
-# A basis writes its columns for a block of coalitions (rows, n_players) into (rows, n_columns).
+# A basis writes its columns for a block of coalitions (rows, n_players) into (n_columns, rows).
 Columns = Callable[[BoolMatrix, FloatArray], None]
 
 # Reciprocal condition number of the normal equations (the square of the design's) below which the
@@ -38,13 +37,13 @@ Columns = Callable[[BoolMatrix, FloatArray], None]
 _NORMAL_RCOND = 1e-11
 # A block of rows has at most this share of the design's rows, and 4 MiB or more where that is smaller.
 _BLOCK_SHARE, _BLOCK_ELEMENTS = 8, 1 << 19
-# Refinement stops when a step no longer changes the first 13 digits, and after two steps anyway.
-_REFINEMENTS, _REFINED = 2, 1e-13
+# Refinement stops when the next step would not change the first 15 digits, and after three steps anyway.
+_REFINEMENTS, _REFINED = 3, 1e-15
 
 
 @dataclass(frozen=True)
 class Basis:
-    """Named columns of a design matrix: how many, and how to write them."""
+    """Columns of a design matrix: how many, and how to write them, transposed, as (n_columns, rows)."""
 
     n_columns: int
     write: Columns
@@ -73,7 +72,7 @@ class Fit:
 
 def monomial_basis(frontier: Frontier) -> Basis:
     """Column T is 1 where all players of T are present (the Möbius basis)."""
-    return Basis(len(frontier), _products(frontier.by_order, lambda block: block.astype(float)))
+    return Basis(len(frontier), _products(frontier.by_order, lambda part: part.astype(float, order="C")))
 
 
 def odd_basis(frontier: Frontier) -> Basis:
@@ -99,15 +98,15 @@ def parity_terms(frontier: Frontier, parity: int) -> tuple[tuple[int, ...], ...]
     return tuple(term for term in frontier.terms if len(term) % 2 == parity)
 
 
-def _products(by_order: dict[int, NDArray[np.intp]], code: Callable[[BoolMatrix], FloatArray]) -> Columns:
+def _products(by_order: dict[int, IntArray], code: Callable[[BoolMatrix], FloatArray]) -> Columns:
     def write(coalitions: BoolMatrix, out: FloatArray) -> None:
-        coded = code(coalitions)
+        coded = code(coalitions.T)  # (n_players, rows): a player's row is contiguous, so gathers are copies
         start = 0
         for players in by_order.values():
-            columns = out[:, start : start + len(players)]
-            np.take(coded, players[:, 0], axis=1, out=columns)
+            columns = out[start : start + len(players)]
+            np.take(coded, players[:, 0], axis=0, out=columns)
             for position in range(1, players.shape[1]):
-                columns *= coded[:, players[:, position]]
+                columns *= coded[players[:, position]]
             start += len(players)
 
     return write
@@ -152,15 +151,15 @@ class _Problem:
     offset: FloatArray  # (p, k) q c / |a|, a solution of the constraint
 
     def blocks(self) -> Iterator[tuple[slice, FloatArray]]:
-        """The weighted design in blocks of rows; the block is overwritten by the next one."""
+        """The weighted design, transposed, in blocks (p, rows); a block is overwritten by the next one."""
         m, p = len(self.coalitions), self.basis.n_columns
         rows = max(1, min(m, max(m // _BLOCK_SHARE, _BLOCK_ELEMENTS // max(p, 1))))
-        buffer = np.empty((rows, p))
+        buffer = np.empty(rows * p)
         for start in range(0, m, rows):
             part = slice(start, min(start + rows, m))
-            block = buffer[: part.stop - start]
+            block = buffer[: p * (part.stop - start)].reshape(p, part.stop - start)
             self.basis.write(self.coalitions[part], block)
-            block *= self.roots[part, None]
+            block *= self.roots[part]
             yield part, block
 
     def residuals(self, coefficients: FloatArray) -> FloatArray:
@@ -171,16 +170,16 @@ class _Problem:
         )
 
     def _left(self, part: slice, block: FloatArray, coefficients: FloatArray) -> FloatArray:
-        return self.targets[part] * self.roots[part, None] - block @ coefficients
+        return self.targets[part] * self.roots[part, None] - block.T @ coefficients
 
     def gradient(self, coefficients: FloatArray, gram: FloatArray | None = None) -> tuple[FloatArray, float]:
         """X' (weighted residuals) and their norm, in one pass; adds X' X to the lower triangle of `gram`."""
         gradient, squares = np.zeros_like(self.offset), 0.0
         for part, block in self.blocks():
             if gram is not None:
-                blas.dsyrk(1.0, block.T, beta=1.0, c=gram, lower=1, overwrite_c=1)
+                blas.dsyrk(1.0, block.T, beta=1.0, c=gram, trans=1, lower=1, overwrite_c=1)
             left = self._left(part, block, coefficients)
-            gradient += block.T @ left
+            gradient += block @ left
             squares += float(np.vdot(left, left))
         return gradient, np.sqrt(squares)
 
@@ -219,13 +218,15 @@ def _normal_route(problem: _Problem) -> Fit | None:
     rcond, _ = lapack.dpocon(factor, norm, uplo="L")
     if rcond < _NORMAL_RCOND:
         return None
-    coefficients = problem.offset
-    for _ in range(_REFINEMENTS + 1):
+    coefficients, lengths = problem.offset, []
+    for _ in range(1 + _REFINEMENTS):
         step, _ = lapack.dpotrs(factor, problem.project(gradient), lower=1)
         coefficients = coefficients + problem.project(step)
-        gradient, residual = problem.gradient(coefficients)
-        if np.abs(step).max() <= _REFINED * np.abs(coefficients).max():
+        lengths.append(float(np.abs(step).max(initial=0.0)))
+        # steps shrink geometrically: stop when the next one cannot matter
+        if len(lengths) > 1 and lengths[-1] ** 2 <= _REFINED * lengths[-2] * np.abs(coefficients).max():
             break
+        gradient, residual = problem.gradient(coefficients)
     return Fit(coefficients, p, 1.0 / np.sqrt(rcond), residual / (problem.scale or 1.0))
 
 
@@ -262,7 +263,7 @@ def _orthogonal_route(problem: _Problem) -> Fit:
     design = _allocate(m, p)
     reflector = None if problem.unit is None else _reflector(problem.unit)
     for part, block in problem.blocks():
-        design[part] = block if reflector is None else _reflect(block, reflector)
+        design[part] = block.T if reflector is None else _reflect(block.T, reflector)
     right = np.zeros((max(m, p - known), k), order="F")
     right[:m] = problem.residuals(problem.offset)
     cutoff = 10 * max(m, p) * np.finfo(float).eps

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyshap._types import BoolMatrix, Estimator, FloatArray, IntArray
-from polyshap.errors import NotAvailableError
 from polyshap.estimators.exact import Exact
 from polyshap.estimators.kaddshap import KAddSHAP
 from polyshap.estimators.polyshap import OddRegression, PolySHAP
@@ -67,7 +66,7 @@ def plan_for(
     staged: bool = False,
     digest: int | None = None,
 ) -> Plan:
-    """Draw a design; it depends on the seed, the number of players and, where rows have their own, `digest`."""
+    """Draw a design from the seed, the number of players and, where rows have their own, `digest`."""
     if n_active < 2:
         return Plan(estimator, Sample(np.empty((0, n_active), dtype=bool), np.empty(0), paired=True), (0,))
     stream = [seed, _DESIGN_STREAM, n_active] if digest is None else [seed, _ROW_STREAM, n_active, digest]
@@ -210,17 +209,12 @@ class RowRun:
             n_evaluations=observed.n_evaluations,
             fitted=Fitted(estimate, active, columns),
             diagnostics=estimate.diagnostics,
-            converged=self._converged(errors, observed.total, estimate.diagnostics.estimator),
+            converged=self._converged(errors, observed.total),
         )
 
-    def _converged(self, errors: FloatArray | None, total: FloatArray, name: str) -> bool | None:
-        if self.tolerance is None:
+    def _converged(self, errors: FloatArray | None, total: FloatArray) -> bool | None:
+        if self.tolerance is None or errors is None:
             return None
-        if errors is None:
-            raise NotAvailableError(
-                f"`tolerance` must go with an estimator that has standard errors. Got {name}. "
-                "Use estimator='adaptive' or leave `tolerance` out."
-            )
         return bool((errors.max(axis=0) <= self.tolerance * np.abs(total)).all())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 
 import numpy as np
 
@@ -15,22 +16,21 @@ __all__ = ["enumeration_weights", "from_fourier", "from_moebius", "from_table"]
 
 def from_moebius(frontier: Frontier, coefficients: FloatArray) -> FloatArray:
     """phi_i = sum over the terms T with i in T of b_T / |T|: (n_terms, k) -> (n_players, k)."""
-    values = np.zeros((frontier.n_players, coefficients.shape[1]))
-    start = 0
-    for order, players in frontier.by_order.items():
-        share = coefficients[start : start + len(players)] / order
-        for position in range(order):
-            np.add.at(values, players[:, position], share)
-        start += len(players)
-    return values
+    return _shares(frontier.n_players, frontier.terms, coefficients)
 
 
 def from_fourier(n_players: int, terms: Sequence[tuple[int, ...]], coefficients: FloatArray) -> FloatArray:
     """phi_i = 2 * sum over the odd terms T with i in T of c_T / |T|."""
+    odd = [row for row, term in enumerate(terms) if len(term) % 2]
+    return _shares(n_players, [terms[row] for row in odd], 2.0 * coefficients[odd])
+
+
+def _shares(n_players: int, terms: Sequence[tuple[int, ...]], coefficients: FloatArray) -> FloatArray:
+    """Every term shares its coefficient equally among its members."""
+    sizes = np.fromiter(map(len, terms), dtype=np.intp, count=len(terms))
+    members = np.fromiter(chain.from_iterable(terms), dtype=np.intp, count=int(sizes.sum()))
     values = np.zeros((n_players, coefficients.shape[1]))
-    for term, coefficient in zip(terms, coefficients, strict=True):
-        if len(term) % 2:
-            values[list(term)] += 2.0 * coefficient / len(term)
+    np.add.at(values, members, np.repeat(coefficients / np.maximum(sizes, 1)[:, None], sizes, axis=0))
     return values
 
 

@@ -41,6 +41,14 @@ ROWS = {
     "odd-1": Traits(),
     "odd-3": Traits(),
     "adaptive": Traits(linear=False),
+    "permutation": Traits(),
+    "svarm": Traits(efficient=None),
+    "msr": Traits(),
+    "unbiased-kernelshap": Traits(),
+    "regression-msr": Traits(efficient=1e-10),
+    "oddshap": Traits(),
+    "proxyspex": Traits(efficient=None),
+    "mobius-lasso": Traits(efficient=None),
 }
 by_name = pytest.mark.parametrize("name", ROWS)
 by_game = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.name)

@@ -26,7 +26,7 @@ LAYERS = (
     ("games",),
     ("estimators",),
     ("estimation",),
-    ("explanation", "storage", "rowwise", "explain", "explainer"),
+    ("explanation", "storage", "rowwise", "prepared", "explain", "explainer"),
     ("interop", "plots", "report"),
     ("benchmark",),
     ("demo", "cli", "__main__"),

@@ -22,9 +22,9 @@ def problem(n_players=8, budget=200, order=2, n_outputs=3, seed=0):
 
 
 def columns(basis, coalitions):
-    out = np.empty((len(coalitions), basis.n_columns))
+    out = np.empty((basis.n_columns, len(coalitions)))
     basis.write(coalitions, out)
-    return out
+    return out.T
 
 
 def test_bases_are_products():

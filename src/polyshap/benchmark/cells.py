@@ -24,6 +24,7 @@ MARKS: Mapping[Mark, str] = {"inside": "✓", "outside": "✗", "better": "▼",
 # Deviations allowed, and the spread taken where none was measured: that of the widest cell of section 3.
 N_SD = 3.0
 _DEFAULT_SD = 0.45
+_ENOUGH_SEEDS = 5
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,9 +66,7 @@ def _cell(group: list[Record]) -> Cell:
     done = [record for record in group if record.skipped is None]
     if not done:
         return Cell({}, (), 0, 0.0, group[0].skipped)
-    metrics = {
-        name: summarise([record.metrics[name] for record in done]) for name in sorted(done[0].metrics)
-    }
+    metrics = {name: summarise([record.metrics[name] for record in done]) for name in sorted(done[0].metrics)}
     by_seed: dict[int, list[float]] = {}
     for record in done:
         by_seed.setdefault(record.seed, []).append(record.metrics["mse"])
@@ -77,27 +76,36 @@ def _cell(group: list[Record]) -> Cell:
     return Cell(metrics, means, n_instances, seconds, None)
 
 
+def _own_sd(cell: Cell) -> float | None:
+    """The spread over this cell's seeds, if there are enough; at least 0.1."""
+    if len(cell.seed_means) < _ENOUGH_SEEDS or min(cell.seed_means) <= 0:
+        return None
+    return max(float(np.std(np.log(cell.seed_means), ddof=1)), 0.1)
+
+
 def judge(key: CellKey, cell: Cell) -> tuple[Mark, float | None]:
     """How a cell compares with the published one, and its distance in standard deviations.
 
     The reference is the geometric mean over 20 seeds where it was measured, else the published
-    measurement; the standard deviation is that of the logarithm of a mean over 30 instances. Partial
+    measurement; the standard deviation is that of the logarithm of a mean over 30 instances, measured for
+    the authors' code, else over the seeds of the cell, else that of 1-PolySHAP. Partial
     frontiers of the paper were drawn without a seed, and with fewer instances nothing follows.
     """
-    task, method, paired, budget = key
+    method = key[1]
     if cell.skipped or cell.n_instances < N_INSTANCES or "%" in method or method.endswith("log"):
         return "open", None
-    reference, sd = _reference(paired, task, budget, method)
+    reference, sd = _reference(key, cell)
     if reference is None or reference.mean <= 0 or cell.geometric_mean <= 0:
         return "open", None
     z = math.log(cell.geometric_mean / reference.mean) / sd
     return ("better" if z < -N_SD else "outside" if z > N_SD else "inside"), z
 
 
-def _reference(paired: bool, task: str, budget: int, method: str) -> tuple[Figure | None, float]:
+def _reference(key: CellKey, cell: Cell) -> tuple[Figure | None, float]:
+    task, method, paired, budget = key
     measured = tolerance(paired, task, budget, method)
     if measured is not None and measured.sd is not None:
         return measured, measured.sd
     nearby = tolerance(paired, task, budget, "polyshap-1")
-    sd = nearby.sd if nearby is not None and nearby.sd is not None else _DEFAULT_SD
+    sd = _own_sd(cell) or (nearby.sd if nearby is not None else None) or _DEFAULT_SD
     return published().get(("csv", paired, task, budget, method)), sd

@@ -62,7 +62,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
 def _add_common(parser: argparse.ArgumentParser, folder: str) -> None:
     parser.add_argument("--out", type=Path, default=Path(folder), help=f"folder of the results ({folder})")
     parser.add_argument("--records", type=Path, help="file of records (records.jsonl in the folder)")
-    parser.add_argument("--tasks", type=_names, help="games, separated by commas (all that need no live model)")
+    parser.add_argument(
+        "--tasks", type=_names, help="games, separated by commas (all that need no live model)"
+    )
     parser.add_argument("--methods", type=_names, help="estimators, separated by commas (those of the paper)")
     parser.add_argument("--jobs", type=int, default=1, help="processes (1)")
     parser.add_argument("--seeds", type=int, default=1, help="number of seeds (1)")
@@ -116,9 +118,7 @@ def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
-_Command = tuple[
-    str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]
-]
+_Command = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]
 
 _COMMANDS: Mapping[str, _Command] = {
     "paper": ("the paper's two tables and its figures", _add_paper, commands.paper),

@@ -8,10 +8,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from polyshap._types import BoolMatrix, FloatArray, Game
+from polyshap._types import BoolMatrix, FloatArray
 from polyshap.benchmark.locate import find_file
 from polyshap.benchmark.tasks import N_INSTANCES, TASKS, Task
 from polyshap.errors import ArgumentError, MissingDataError
+from polyshap.execution.evaluate import GameFunction
 from polyshap.games.tables import TableGame, load_table
 from polyshap.games.tree_models import load_forest
 from polyshap.games.trees import TreeEnsemble, TreeGame, tree_shapley_values
@@ -27,15 +28,15 @@ class Instances:
     ----------
     exact : ndarray, shape (n_instances, n_players)
     game : callable
-        Instance numbers -> a Game with one output each.
+        Instance numbers -> their game, with one output each.
     """
 
     exact: FloatArray
-    game: Callable[[Sequence[int]], Game]
+    game: Callable[[Sequence[int]], GameFunction]
 
     @property
     def n_players(self) -> int:
-        return self.exact.shape[1]
+        return len(self.exact[0])
 
     def __len__(self) -> int:
         return len(self.exact)

@@ -1,4 +1,4 @@
-"""Where public data is: `POLYSHAP_DATA`, the data folder beside the checkout, or a cache filled by download."""
+"""Where public data is: `POLYSHAP_DATA`, the folder beside the checkout, or a cache filled by download."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def cache_folder() -> Path:
 
 
 def data_folders() -> tuple[Path, ...]:
-    """Where to look, in this order: `POLYSHAP_DATA` alone if it is set, else beside the checkout and the cache."""
+    """Where to look, in this order: `POLYSHAP_DATA`, or beside the checkout; then the cache."""
     given = os.environ.get("POLYSHAP_DATA")
     if given:
         return (Path(given), cache_folder())
@@ -115,7 +115,8 @@ def _fetch(name: str, source: Download) -> Path:
     found = hashlib.sha256(content).hexdigest()
     if found not in source.sha256:
         raise MissingDataError(
-            f"{source.url} has changed: its SHA-256 is {found}, expected {' or '.join(source.sha256)}. {by_hand}"
+            f"{source.url} has changed: its SHA-256 is {found}, expected "
+            f"{' or '.join(source.sha256)}. {by_hand}"
         )
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".tmp")

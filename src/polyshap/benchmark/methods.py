@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import difflib
+from collections.abc import Hashable
 from dataclasses import replace
 from functools import lru_cache
 from math import comb
-from typing import Any
+from typing import Any, cast
 
 from polyshap._types import Estimator
 from polyshap.errors import ArgumentError
 from polyshap.estimators import registry
 from polyshap.estimators.polyshap import PolySHAP
 from polyshap.frontiers import FrontierSpec, KAdditive, Logarithmic
+from polyshap.sampling import Design
 
-__all__ = ["LABELS", "PAPER_METHODS", "build_method", "check_methods", "count_terms", "is_available", "skip_reason"]
+__all__ = [
+    "LABELS",
+    "PAPER_METHODS",
+    "build_method",
+    "check_methods",
+    "count_terms",
+    "is_available",
+    "skip_reason",
+]
 
 # The methods of the paper's tables and figures, and ours; the order is that of the tables.
 PAPER_METHODS = (
@@ -59,11 +69,11 @@ def build_method(name: str, paired: bool) -> Estimator | None:
     """
     estimator: Any = registry.get(name)
     if hasattr(estimator, "antithetic"):
-        return replace(estimator, antithetic=paired)  # type: ignore[no-any-return]
+        return cast(Estimator, replace(estimator, antithetic=paired))
     design = getattr(estimator, "design", None)
     if hasattr(design, "paired"):
-        return replace(estimator, design=replace(design, paired=paired))  # type: ignore[no-any-return]
-    return estimator if paired else None  # type: ignore[no-any-return]
+        return cast(Estimator, replace(estimator, design=replace(cast(Design, design), paired=paired)))
+    return cast(Estimator, estimator) if paired else None
 
 
 def is_available(name: str) -> bool:
@@ -106,11 +116,15 @@ def skip_reason(name: str, paired: bool, n_players: int, budget: int) -> str | N
     return None
 
 
-@lru_cache(maxsize=1024)
 def count_terms(spec: FrontierSpec, n_players: int) -> tuple[int, int]:
     """Terms of a frontier, and how many of them are of odd size."""
     if isinstance(spec, KAdditive):
         sizes = [comb(n_players, size) for size in range(1, min(spec.order, n_players) + 1)]
         return sum(sizes), sum(sizes[::2])
+    return _count_built(cast(Hashable, spec), n_players)
+
+
+@lru_cache(maxsize=1024)
+def _count_built(spec: Any, n_players: int) -> tuple[int, int]:
     blocks = spec.build(n_players).by_order
     return sum(map(len, blocks.values())), sum(len(block) for order, block in blocks.items() if order % 2)

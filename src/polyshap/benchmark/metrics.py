@@ -58,7 +58,7 @@ def spearman(values: FloatArray, exact: FloatArray) -> float:
 
 @dataclass(frozen=True)
 class Summary:
-    """Mean over instances with its standard error (standard deviation with n - 1, over sqrt(n)) and quartiles."""
+    """Mean over instances with its standard error, sd (with n - 1) / sqrt(n), and quartiles."""
 
     n: int
     mean: float

@@ -16,16 +16,19 @@ __all__ = ["LEGEND", "table_csv", "table_markdown", "verdicts", "write_tables"]
 
 LEGEND = (
     "Mean squared error, ours / published, over {n} instances at the budget of the column. "
-    f"{MARKS['inside']} within three standard deviations of the published one, {MARKS['better']} further below, "
-    f"{MARKS['outside']} further above, {MARKS['open']} nothing to hold it against. The standard deviation is that "
-    "of the logarithm over sampling seeds, as measured for the authors' code; the published number shown is the "
-    "authors' measurement of one seed."
+    f"{MARKS['inside']} within three standard deviations of the published one, {MARKS['better']} further "
+    f"below, {MARKS['outside']} further above, {MARKS['open']} nothing to hold it against. The standard "
+    "deviation is that of the logarithm over sampling seeds, as measured for the authors' code; the number "
+    "shown is the authors' measurement of one seed."
 )
 
+# fmt: off
 _COLUMNS = (
-    "mode,game,n_players,budget,method,n,mean,sem,q1,median,q3,precision_at_5,spearman,"
-    "published_mean,published_q1,published_median,published_q3,table_mean,z,mark,skipped"
-).split(",")
+    "mode", "game", "n_players", "budget", "method", "n", "mean", "sem", "q1", "median", "q3",
+    "precision_at_5", "spearman", "published_mean", "published_q1", "published_median", "published_q3",
+    "table_mean", "z", "mark", "skipped",
+)
+# fmt: on
 
 
 def write_tables(
@@ -54,7 +57,9 @@ def table_markdown(
     lines = [
         LEGEND.format(n=n),
         "",
-        "| | " + " | ".join(f"{task.name} (d={task.n_players}, m={task.table_budget})" for task in tasks) + " |",
+        "| | "
+        + " | ".join(f"{task.name} (d={task.n_players}, m={task.table_budget})" for task in tasks)
+        + " |",
         "|---" * (len(tasks) + 1) + "|",
     ]
     for method in methods:
@@ -124,8 +129,10 @@ def verdicts(cells: Mapping[CellKey, Cell], tasks: Sequence[Task]) -> dict[Mark,
     return found
 
 
-def regression_msr_ratios(cells: Mapping[CellKey, Cell], tasks: Sequence[Task]) -> list[tuple[str, ...]]:
-    """Game, mode, our mean over the published one of RegressionMSR, and the ratio that the mended residuals give."""
+def regression_msr_ratios(
+    cells: Mapping[CellKey, Cell], tasks: Sequence[Task]
+) -> list[tuple[str, str, str, str]]:
+    """RegressionMSR: game, mode, ours over published, and the ratio expected of mended residuals."""
     rows = []
     for task in tasks:
         for paired in (True, False):

@@ -106,8 +106,8 @@ class RecordFile:
         except OSError as error:
             self.stream.truncate(before)
             raise StorageError(
-                f"The records could not be written to {self.path}: {error.strerror or error}. What was computed "
-                "before is kept. Free space and run the same command again: it goes on from there."
+                f"The records could not be written to {self.path}: {error.strerror or error}. What was "
+                "computed before is kept. Free space and run the same command again: it goes on from there."
             ) from error
 
     @classmethod
@@ -138,8 +138,8 @@ def read_records(path: str | PathLike[str]) -> Iterator[Record]:
                 yield Record.from_line(line.decode())
             except (ValueError, TypeError, KeyError, AttributeError) as error:
                 raise FileFormatError(
-                    f"{path} is damaged at line {number}: {error}. Remove that line, or the file, and run the "
-                    "same command again: only what is missing is computed."
+                    f"{path} is damaged at line {number}: {error}. Remove that line, or the file, and run "
+                    "the same command again: only what is missing is computed."
                 ) from error
 
 

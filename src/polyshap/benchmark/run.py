@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import time
 import warnings
 import zlib
 from collections.abc import Iterable, Iterator, Sequence

@@ -65,11 +65,11 @@ def interaction_basis(frontier: Frontier) -> Basis:
     """Columns gamma^{|T|}_{|S intersected with T|}: the empty set first, then the frontier's terms."""
 
     def write(coalitions: BoolMatrix, out: FloatArray) -> None:
-        out[:, 0] = 1.0
+        out[0] = 1.0
         start = 1
         for order, players in frontier.by_order.items():
             shared = coalitions[:, players].sum(axis=2)
-            out[:, start : start + len(players)] = _gamma(order)[shared]
+            out[start : start + len(players)] = _gamma(order)[shared].T
             start += len(players)
 
     return Basis(1 + len(frontier), write)

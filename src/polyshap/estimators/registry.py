@@ -12,9 +12,13 @@ from polyshap.errors import ArgumentError
 from polyshap.estimators.adaptive import Adaptive
 from polyshap.estimators.exact import Exact
 from polyshap.estimators.kaddshap import KAddSHAP
+from polyshap.estimators.mobius_lasso import MobiusLasso
 from polyshap.estimators.msr import MSR, UnbiasedKernelSHAP
+from polyshap.estimators.oddshap import OddSHAP
 from polyshap.estimators.permutation import Permutation
 from polyshap.estimators.polyshap import OddRegression, PolySHAP
+from polyshap.estimators.proxyspex import ProxySPEX
+from polyshap.estimators.regression_msr import RegressionMSR
 from polyshap.estimators.svarm import SVARM
 from polyshap.frontiers import KAdditive, Logarithmic, Partial
 from polyshap.sampling import Design
@@ -27,9 +31,13 @@ ESTIMATORS: Mapping[str, Callable[[], Estimator]] = MappingProxyType(
         "exact": Exact,
         "kernelshap": lambda: PolySHAP(KAdditive(1), Design("kernel")),
         "leverageshap": lambda: PolySHAP(KAdditive(1)),
+        "mobius-lasso": MobiusLasso,
         "msr": MSR,
+        "oddshap": OddSHAP,
         "permutation": Permutation,
         "polyshap-3-log": lambda: PolySHAP(Logarithmic(3)),
+        "proxyspex": ProxySPEX,
+        "regression-msr": RegressionMSR,
         "svarm": SVARM,
         "unbiased-kernelshap": UnbiasedKernelSHAP,
     }

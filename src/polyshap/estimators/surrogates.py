@@ -43,9 +43,8 @@ def installed(preference: Sequence[Engine]) -> Engine:
 
 def fit_trees(engine: Engine, settings: Boosting, coalitions: BoolMatrix, values: FloatArray) -> TreeEnsemble:
     """One ensemble fitted to `values` (m,), as exact node arrays."""
-    # the libraries compute in single precision: their numbers are brought to about 1, by a power of two
-    largest = float(np.abs(values).max(initial=0.0))
-    scale = 2.0 ** np.floor(np.log2(largest)) if largest > 0 else 1.0
+    # the libraries compute in single precision, where a game of another unit would overflow
+    scale = float(np.abs(values).max(initial=0.0)) or 1.0
     ensemble = _ENGINES[engine](settings, coalitions, values / scale)
     return replace(ensemble, value=ensemble.value * scale, base=ensemble.base * scale)
 
@@ -77,7 +76,9 @@ def _fit_lightgbm(settings: Boosting, coalitions: BoolMatrix, values: FloatArray
         "verbose": -1,
     }
     data = lightgbm.Dataset(coalitions.astype(np.float32), values, params={"verbose": -1})
-    return read_lightgbm(lightgbm.train(parameters, data, num_boost_round=settings.n_trees))
+    return read_lightgbm(
+        lightgbm.train(parameters, data, num_boost_round=settings.n_trees, keep_training_booster=True)
+    )
 
 
 def _fit_sklearn(settings: Boosting, coalitions: BoolMatrix, values: FloatArray) -> TreeEnsemble:

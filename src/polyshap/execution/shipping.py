@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import faulthandler
 import hashlib
+import os
 import pickle
 import traceback
 from collections.abc import Callable, Iterator
@@ -18,7 +19,18 @@ from typing import Any
 
 from polyshap.errors import ArgumentError
 
-__all__ = ["Answer", "Failure", "NotShipped", "Shipment", "deadline", "packed", "unpack", "work_shipped", "work_with"]
+__all__ = [
+    "Answer",
+    "Failure",
+    "NotShipped",
+    "Shipment",
+    "Work",
+    "deadline",
+    "packed",
+    "unpack",
+    "work_shipped",
+    "work_with",
+]
 
 Work = Callable[[Any], Any]
 
@@ -52,8 +64,10 @@ class Failure:
     data: bytes
     text: str
 
-    def error(self) -> BaseException:
-        error: BaseException = pickle.loads(self.data)
+    def error(self) -> Exception:
+        """The exception with its cause, both as they were."""
+        error: Exception
+        error, error.__cause__ = pickle.loads(self.data)
         error.add_note(f"On the worker:\n{self.text}")
         return error
 
@@ -139,12 +153,15 @@ def _failure(error: Exception) -> Failure:
     import cloudpickle
 
     text = "".join(traceback.format_exception(error))
-    try:
-        data = cloudpickle.dumps(error)
-        pickle.loads(data)
-    except Exception:
-        data = pickle.dumps(RuntimeError(f"{type(error).__name__}: {error}"))
-    return Failure(data, text)
+    stand_in = RuntimeError(f"{type(error).__name__}: {error}")
+    for pair in ((error, error.__cause__), (error, None), (stand_in, None)):
+        try:
+            data = cloudpickle.dumps(pair)
+            pickle.loads(data)
+        except Exception:
+            continue
+        return Failure(data, text)
+    raise error
 
 
 # seconds a batch may take in this process, and where to leave word if it takes longer
@@ -174,15 +191,9 @@ def deadline() -> Iterator[None]:
         yield
         return
     seconds, folder = _WATCH[-1]
-    with open(folder / f"late-{_process()}", "w") as file:
+    with open(folder / f"late-{os.getpid()}", "w") as file:
         faulthandler.dump_traceback_later(seconds, exit=True, file=file)
         try:
             yield
         finally:
             faulthandler.cancel_dump_traceback_later()
-
-
-def _process() -> str:
-    import os
-
-    return f"{os.getpid()}.txt"

@@ -102,7 +102,7 @@ class BackgroundRows:
 def hashed(codes: Words) -> Words:
     """Codes (n, d) to words that look random, different in every column (the splitmix64 finaliser)."""
     column = np.arange(1, codes.shape[1] + 1, dtype=np.uint64)
-    words: Words = codes + column * np.uint64(0x9E3779B97F4A7C15)
+    words = np.add(codes, np.multiply(column, 0x9E3779B97F4A7C15, dtype=np.uint64), dtype=np.uint64)
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
-        words = (words ^ np.right_shift(words, np.uint64(shift))) * np.uint64(factor)
-    return np.asarray(words ^ np.right_shift(words, np.uint64(31)))
+        words = np.multiply(words ^ np.right_shift(words, shift), factor, dtype=np.uint64)
+    return np.asarray(words ^ np.right_shift(words, 31))

@@ -19,7 +19,7 @@ _WIDTH = 1.959963984540054
 
 
 def to_shap(explanation: Explanation) -> Any:
-    """A `shap.Explanation` with 95 % bounds; text and categories become numbers, with the originals for show."""
+    """A `shap.Explanation` with 95 % bounds; text becomes numbers in `data` and stays in `display_data`."""
     shap = optional_import("shap", extra="shap", purpose="to_shap()")
     values, errors = np.array(explanation.values), explanation.standard_errors
     bounds: dict[str, FloatArray] = {}

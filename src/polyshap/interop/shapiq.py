@@ -37,6 +37,7 @@ def to_shapiq(explanation: Explanation, *, order: int = 1, index: Index = "faith
             f"Got shape {explanation.shape}. Index it first: x[0, 'class b']."
         )
     players = range(len(explanation.feature_names))
+    found: dict[tuple[int, ...], float]
     if order == 1 and index != "banzhaf":
         found = {(player,): float(explanation.values[player]) for player in players}
         name = "SV"
@@ -116,13 +117,12 @@ class PolyshapApproximator(shapiq.approximator.Approximator):  # type: ignore[mi
         super().__init__(n, max_order, index, random_state=random_state)
         self.estimator = estimator
 
-    def approximate(
-        self, budget: int, game: Callable[[Any], FloatArray], *args: Any, **kwargs: Any
-    ) -> Any:
+    def approximate(self, budget: int, game: Callable[[Any], FloatArray], *args: Any, **kwargs: Any) -> Any:
         """Estimate within `budget` evaluations of `game`."""
         found = estimate(
             game, self.n, int(budget), self.estimator, random_state=self._random_state, batch_size=None
         )
+        values: dict[tuple[int, ...], float]
         if self.index == "SV":
             values = {(player,): float(found.values[player]) for player in range(self.n)}
         else:

@@ -12,16 +12,15 @@ from polyshap.errors import optional_import
 from polyshap.estimators.enumeration import enumerated, is_full
 from polyshap.frontiers import KAdditive
 from polyshap.interactions import Polynomial
-from polyshap.regression import monomial_basis
 from polyshap.results import Diagnostics, Estimate, Observations, conclude
 from polyshap.sampling import Design, Sample, check_budget, draw
 from polyshap.shapley import from_moebius
 
-__all__ = ["MoebiusLasso"]
+__all__ = ["MobiusLasso"]
 
 
 @dataclass(frozen=True)
-class MoebiusLasso:
+class MobiusLasso:
     """Lasso on the monomials up to an order; then phi_i = sum over T with i in T of b_T / |T|.
 
     In the manner of Mohammadi et al. (2025): sparsity instead of the Shapley kernel. The rows are not
@@ -42,20 +41,19 @@ class MoebiusLasso:
         return draw(self.design, n_players, check_budget(budget), rng)
 
     def fit(self, observations: Observations) -> Estimate:
-        name = f"MoebiusLasso({self.order})"
+        name = f"MobiusLasso({self.order})"
         if is_full(observations.sample):
             return enumerated(observations, name)
         n = observations.n_players
         frontier = KAdditive(self.order).build(n)
-        basis = monomial_basis(frontier)
         rows = np.concatenate([observations.sample.coalitions, np.ones((1, n), dtype=bool)])
-        design = np.empty((len(rows), basis.n_columns))
-        basis.write(rows, design)
+        columns = [rows[:, players].all(axis=2) for players in frontier.by_order.values()]
+        design = np.concatenate(columns, axis=1).astype(float)
         targets = np.concatenate([observations.centred, observations.total[None]])
         coefficients = np.column_stack([_lasso(design, column) for column in targets.T])
         diagnostics = Diagnostics(
             name,
-            n_terms=basis.n_columns,
+            n_terms=len(frontier),
             details={"terms_kept": float(np.count_nonzero(coefficients.any(axis=1)))},
         )
         source = Polynomial(frontier, coefficients)
@@ -64,8 +62,8 @@ class MoebiusLasso:
 
 def _lasso(design: FloatArray, targets: FloatArray) -> FloatArray:
     """Coefficients along the path with the smallest information criterion."""
-    linear = optional_import("sklearn.linear_model", extra="trees", purpose="The estimator 'moebius-lasso'")
-    exceptions = optional_import("sklearn.exceptions", extra="trees", purpose="The estimator 'moebius-lasso'")
+    linear = optional_import("sklearn.linear_model", extra="trees", purpose="The estimator 'mobius-lasso'")
+    exceptions = optional_import("sklearn.exceptions", extra="trees", purpose="The estimator 'mobius-lasso'")
     largest = float(np.abs(targets).max())
     if largest == 0.0:
         return np.zeros(design.shape[1])

@@ -1,0 +1,60 @@
+"""Tables, numbers and bars for a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+
+__all__ = ["bar", "number", "text_table"]
+
+_BAR = 20  # characters
+
+
+def text_table(header: Sequence[str], lines: Sequence[Sequence[str]], left: Collection[int] = (0,)) -> str:
+    """Columns of equal width, numbers to the right; control characters in a cell become spaces.
+
+    Examples
+    --------
+    >>> print(text_table(("name", "calls"), [("a", "10"), ("long", "2")]))
+    name  calls
+    a        10
+    long      2
+    """
+    cells = [[_clean(cell) for cell in line] for line in (header, *lines)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if j in left else cell.rjust(width)
+            for j, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in cells
+    )
+
+
+def number(value: float, scale: float, *, signed: bool = False) -> str:
+    """Four digits of the largest number beside it, the same decimals for all.
+
+    Examples
+    --------
+    >>> number(0.123456, scale=20.0), number(1.5, scale=0.01, signed=True)
+    ('0.12', '+1.50000')
+    """
+    digits = 3 - math.floor(math.log10(scale)) if scale > 0 and math.isfinite(scale) else 3
+    if digits > 12 or digits < -6:
+        return f"{value:{'+' if signed else ''}.3e}"
+    return f"{value:{'+' if signed else ''}.{max(0, digits)}f}"
+
+
+def bar(share: float) -> str:
+    """A bar for a share of the largest, with its sign at the end.
+
+    >>> bar(-0.2)
+    '----'
+    """
+    length = round(min(1.0, abs(share)) * _BAR)
+    return ("+" if share >= 0 else "-") * length
+
+
+def _clean(cell: str) -> str:
+    """Text from a file cannot move the cursor."""
+    return "".join(one if one.isprintable() else " " for one in cell)

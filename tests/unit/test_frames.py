@@ -1,0 +1,189 @@
+"""Tables: what goes in comes out with its dtypes, and what does not fit is named."""
+
+import numpy as np
+import pytest
+
+from polyshap.errors import ArgumentError, ArgumentTypeError
+from polyshap.frames import read
+
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
+pl = pytest.importorskip("polars", reason="polars is not installed")
+
+
+def pandas_frame(n=8):
+    """One column of every kind that users have."""
+    return pd.DataFrame(
+        {
+            "float": np.where(np.arange(n) % 3 == 0, np.nan, np.arange(n) / 2),
+            "single": np.arange(n, dtype=np.float32),
+            "int": np.arange(n),
+            "small": np.arange(n, dtype=np.int8),
+            "bool": np.arange(n) % 2 == 0,
+            "category": pd.Categorical(list("abca" * (n // 4)), categories=list("abcd")),
+            "ordered": pd.Categorical(list("lmhl" * (n // 4)), categories=list("lmh"), ordered=True),
+            "text": (["x", None, "y", "z"] * n)[:n],
+            "date": pd.date_range("2024-01-01", periods=n),
+            "zoned": pd.date_range("2024-01-01", periods=n, tz="Europe/Berlin"),
+            "nullable": pd.array([1, None] * (n // 2), dtype="Int64"),
+            "gap": pd.to_timedelta(np.arange(n), unit="h"),
+        }
+    )
+
+
+def polars_frame(n=8):
+    return pl.from_pandas(pandas_frame(n).drop(columns="zoned"))
+
+
+def arrow_table(n=8):
+    return pytest.importorskip("pyarrow", reason="pyarrow is not installed").Table.from_pandas(
+        pandas_frame(n).drop(columns="nullable"), preserve_index=False
+    )
+
+
+def cells(frame):
+    """The frame as lists of Python values, NaN as None."""
+    columns = {name: list(read(frame, "X").columns()[j]) for j, name in enumerate(read(frame, "X").names)}
+    return {name: [None if v is None or v != v else v for v in values] for name, values in columns.items()}
+
+
+MASKS = np.random.default_rng(0).random((40, 12)) < 0.5
+FILLS = np.random.default_rng(1).integers(0, 5, 40)
+
+
+@pytest.mark.parametrize("make", [pandas_frame, polars_frame, arrow_table])
+def test_mixed_frames_keep_library_dtypes_and_values(make):
+    """Row u has the explained row's value where present and the background row's elsewhere, of one dtype."""
+    whole = read(make(), "X")
+    row, background = whole.take([7]), whole.take([0, 1, 2, 3, 4])
+    width = len(whole.names)
+    mixed = background.mix(row, MASKS[:, :width], FILLS)
+    assert type(mixed) is type(whole.native)
+    assert read(mixed, "X").frame.schema == whole.frame.schema
+    if make is pandas_frame:
+        assert (mixed.dtypes == whole.native.dtypes).all()
+        assert list(mixed["category"].cat.categories) == list("abcd")
+    given, got = cells(whole.native), cells(mixed)
+    for j, name in enumerate(whole.names):
+        wanted = [given[name][7] if MASKS[u, j] else given[name][FILLS[u]] for u in range(len(FILLS))]
+        assert got[name] == wanted, name
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, bool, object, "U3"])
+def test_mixed_arrays_keep_their_dtype(dtype):
+    """An array comes back as an array of the same dtype; a block lists every coalition with every fill."""
+    data = np.arange(24).reshape(6, 4).astype(dtype)
+    row, background = read(data[5:], "X"), read(data[:5], "X")
+    mixed = background.mix(row, MASKS[:, :4], FILLS)
+    assert mixed.dtype == data.dtype
+    assert np.array_equal(mixed, np.where(MASKS[:, :4], data[5], data[FILLS]))
+    block = background.block(row, MASKS[:3, :4])
+    assert block.dtype == data.dtype
+    assert np.array_equal(block.reshape(3, 5, 4)[2, 4], np.where(MASKS[2, :4], data[5], data[4]))
+
+
+def test_plain_pandas_frames_take_the_fast_path_with_the_same_result():
+    """A frame of one numpy dtype needs no gather per column; column labels may be numbers."""
+    frame = pd.DataFrame(np.random.default_rng(0).random((6, 12)))
+    row, background = read(frame.iloc[5:], "X"), read(frame.iloc[:5], "X")
+    mixed = background.mix(row, MASKS, FILLS)
+    assert list(mixed.columns) == list(frame.columns)
+    values = frame.to_numpy()
+    assert np.array_equal(mixed.to_numpy(), np.where(MASKS, values[5], values[FILLS]))
+
+
+def test_the_index_of_a_frame_does_not_matter():
+    """Repeated or odd labels of rows are dropped, not joined on."""
+    frame = pandas_frame()
+    odd = frame.set_index(np.repeat([3, 1], 4))
+    a = read(frame, "X").take([0, 1]).mix(read(frame, "X").take([2]), MASKS[:5], FILLS[:5] % 2)
+    b = read(odd, "X").take([0, 1]).mix(read(odd, "X").take([2]), MASKS[:5], FILLS[:5] % 2)
+    pd.testing.assert_frame_equal(a, b)
+
+
+@pytest.mark.parametrize("make", [pandas_frame, polars_frame, lambda: np.array([[0.0, np.nan], [-0.0, np.nan]])])
+def test_codes_are_equal_exactly_where_values_are(make):
+    """Missing equals missing, 0.0 equals -0.0, and different values differ."""
+    table = read(make(), "X")
+    codes = table.codes(table)
+    assert np.array_equal(codes, table.codes())
+    for j, column in enumerate(table.columns()):
+        values = [None if v is None or v != v else v for v in column]
+        for a in range(len(values)):
+            for b in range(len(values)):
+                assert (codes[a, j] == codes[b, j]) == (values[a] == values[b])
+
+
+def test_rows_take_columns_order_and_dtypes_of_the_background():
+    """Integers become floats, plain text becomes the background's category, columns are reordered."""
+    background = read(pd.DataFrame({"a": [0.5, 1.5], "c": pd.Categorical(["u", "v"])}), "background")
+    rows, _ = background.aligned(read(pd.DataFrame({"c": ["v"], "a": [2]}), "X"), "X")
+    assert list(rows.native.columns) == ["a", "c"]
+    assert (rows.native.dtypes == background.native.dtypes).all()
+    assert rows.native["c"].tolist() == ["v"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "error", "words"),
+    [
+        (pd.DataFrame({"a": [1.0]}), ArgumentError, "Missing: \\['c'\\]"),
+        (pd.DataFrame({"a": [1.0], "c": ["u"], "z": [1]}), ArgumentError, "Not in the background: \\['z'\\]"),
+        (pd.DataFrame({"a": [1.0], "c": ["w"]}), ArgumentError, "categories. Got w"),
+        (pd.DataFrame({"a": ["many"], "c": ["u"]}), ArgumentTypeError, "'a'.*dtype"),
+        (pl.DataFrame({"a": [1.0], "c": ["u"]}), ArgumentTypeError, "one kind"),
+        (np.ones((1, 2)), ArgumentTypeError, "one kind"),
+    ],
+)
+def test_rows_that_do_not_fit_are_named(rows, error, words):
+    """The message names the column and what is wrong with it."""
+    background = read(pd.DataFrame({"a": [0.5, 1.5], "c": pd.Categorical(["u", "v"])}), "background")
+    with pytest.raises(error, match=words):
+        background.aligned(read(rows, "X"), "X")
+
+
+def test_polars_rows_are_cast_and_unknown_levels_refused():
+    """An Enum of the background refuses what is not one of its levels."""
+    background = read(
+        pl.DataFrame({"e": ["u", "v"], "i": [1, 2]}, schema={"e": pl.Enum(["u", "v"]), "i": pl.Int64}), "b"
+    )
+    good, _ = background.aligned(read(pl.DataFrame({"i": [3], "e": ["v"]}), "X"), "X")
+    assert good.frame.schema == background.frame.schema
+    with pytest.raises((ArgumentError, ArgumentTypeError), match="'e'"):
+        background.aligned(read(pl.DataFrame({"i": [3], "e": ["w"]}), "X"), "X")
+    with pytest.raises((ArgumentError, ArgumentTypeError), match="'i'"):
+        background.aligned(read(pl.DataFrame({"i": [3.5], "e": ["v"]}), "X"), "X")
+
+
+def test_arrays_are_cast_to_the_background_without_losing_fractions():
+    """float64 rows become float32 for a float32 background; fractions turn an integer background to floats."""
+    single = read(np.zeros((2, 2), dtype=np.float32), "background")
+    assert single.aligned(read(np.full((1, 2), 0.5), "X"), "X")[0].native.dtype == np.float32
+    whole = read(np.zeros((2, 2), dtype=int), "background")
+    rows, background = whole.aligned(read(np.full((1, 2), 0.5), "X"), "X")
+    assert rows.native[0, 0] == 0.5
+    assert background.native.dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("data", "error", "words"),
+    [
+        (np.ones(3), ArgumentError, "reshape"),
+        (np.ones((2, 2, 2)), ArgumentError, "table"),
+        (np.empty((0, 3)), ArgumentError, "at least one row"),
+        (pd.DataFrame({"a": []}), ArgumentError, "at least one row"),
+        (pd.DataFrame([[1, 2]], columns=["a", "a"]), ArgumentError, "different column names"),
+        (
+            pd.DataFrame([[1, 2]], columns=pd.MultiIndex.from_tuples([("a", 1), ("a", 2)])),
+            ArgumentError,
+            "MultiIndex",
+        ),
+        (pd.Series([1.0, 2.0]), ArgumentTypeError, "to_frame"),
+        (pl.DataFrame({"a": [1]}).lazy(), ArgumentTypeError, "collect"),
+        (np.array([[1j]]), ArgumentTypeError, "complex"),
+        ([[1, 2], [3]], ArgumentTypeError, "array"),
+        ("rows", ArgumentError, "table"),
+    ],
+)
+def test_what_is_no_table_is_refused_with_a_hint(data, error, words):
+    """Each kind of mistake has its own words."""
+    with pytest.raises(error, match=words):
+        read(data, "X")
