@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import shlex
 import sys
 import warnings
@@ -43,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        options = _parser("bench" in arguments[:1]).parse_args(arguments)
+        options = _parser("bench" in arguments[:1]).parse_args(_joined(arguments))
     except SystemExit as ending:  # --help, --version and wrong usage
         return ending.code if isinstance(ending.code, int) else USAGE
     options.call = "polyshap " + shlex.join(arguments)
@@ -65,6 +66,17 @@ def main(argv: Sequence[str] | None = None) -> int:
                 raise
             _say(f"error: {_one_line(error)}")
             return ERROR
+
+
+def _joined(arguments: Sequence[str]) -> list[str]:
+    """`--rows -5:` as `--rows=-5:`, which argparse does not take for a flag."""
+    joined: list[str] = []
+    for argument in arguments:
+        if joined and joined[-1] == "--rows" and re.match(r"-\d", argument):
+            joined[-1] = f"--rows={argument}"
+        else:
+            joined.append(argument)
+    return joined
 
 
 def _parser(with_bench: bool) -> argparse.ArgumentParser:

@@ -355,7 +355,7 @@ def _column_values(column: Any) -> NDArray[Any]:
         elif column.dtype.is_integer():
             return np.array([np.nan if _is_missing(v) else float(v) for v in column.to_list()])
     values = np.empty(len(column), dtype=object)
-    values[:] = column.to_list()
+    values[:] = [None if _is_missing(value) else value for value in column.to_list()]
     return values
 
 

@@ -178,7 +178,8 @@ def _load_zip(path: Path, permissions: Permissions) -> LoadedModel:
 def _load_xgboost(path: Path, permissions: Permissions) -> LoadedModel:
     xgboost = optional_import("xgboost", extra="trees", purpose="An XGBoost file")
     booster = xgboost.Booster()
-    _read(lambda: booster.load_model(path), path, "XGBoost")
+    # from memory: for a file XGBoost goes by the suffix
+    _read(lambda: booster.load_model(bytearray(path.read_bytes())), path, "XGBoost")
     unnamed = not booster.feature_names
     return _described(booster, "XGBoost file", wants_array=unnamed, levels=_xgboost_levels(booster))
 

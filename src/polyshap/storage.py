@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import zipfile
+import zlib
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -19,6 +20,8 @@ __all__ = ["load", "save", "to_frame"]
 
 _FORMAT = "polyshap-explanation"
 _VERSION = 1
+# what numpy, zipfile and json raise on bytes that are not what they should be
+_DAMAGE = (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error)
 _REQUIRED = ("values", "base_values", "predictions", "row_evaluations")
 _DIAGNOSTICS = ("estimator", "n_terms", "rank", "condition", "residual", "converged")
 
@@ -64,20 +67,12 @@ def load(path: str | Path) -> Explanation:
         The file is damaged, foreign or from a newer version.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         meta = json.loads(arrays.pop("meta").tobytes().decode())
     except FileNotFoundError:
         raise
-    except (
-        OSError,
-        ValueError,
-        KeyError,
-        EOFError,
-        zipfile.BadZipFile,
-        AttributeError,
-        UnicodeError,
-    ) as error:
+    except _DAMAGE as error:
         raise FileFormatError(
             f"`path` must be a file written by Explanation.save. {str(path)!r} is damaged or foreign: {error}"
         ) from error

@@ -88,7 +88,15 @@ def test_arrays(explain):
 def test_groups_and_background_file(explain, tmp_path):
     """Groups come from a JSON file, the background from a table of its own; its target may be there."""
     (tmp_path / "groups.json").write_text('{"person": ["age", "income"]}')
-    flags = ("--groups", str(tmp_path / "groups.json"), "--background", "rows.parquet", "--rows", "1", "--json")
+    flags = (
+        "--groups",
+        str(tmp_path / "groups.json"),
+        "--background",
+        "rows.parquet",
+        "--rows",
+        "1",
+        "--json",
+    )
     code, out, _ = explain("scoring:predict", *flags)
     assert code == OK
     assert json.loads(out)["feature_names"] == ["person", "hours", "noise"]

@@ -100,7 +100,9 @@ def test_the_index_of_a_frame_does_not_matter():
     pd.testing.assert_frame_equal(a, b)
 
 
-@pytest.mark.parametrize("make", [pandas_frame, polars_frame, lambda: np.array([[0.0, np.nan], [-0.0, np.nan]])])
+@pytest.mark.parametrize(
+    "make", [pandas_frame, polars_frame, lambda: np.array([[0.0, np.nan], [-0.0, np.nan]])]
+)
 def test_codes_are_equal_exactly_where_values_are(make):
     """Missing equals missing, 0.0 equals -0.0, and different values differ."""
     table = read(make(), "X")
@@ -154,7 +156,7 @@ def test_polars_rows_are_cast_and_unknown_levels_refused():
 
 
 def test_arrays_are_cast_to_the_background_without_losing_fractions():
-    """float64 rows become float32 for a float32 background; fractions turn an integer background to floats."""
+    """Rows become float32 for a float32 background; fractions turn an integer background to floats."""
     single = read(np.zeros((2, 2), dtype=np.float32), "background")
     assert single.aligned(read(np.full((1, 2), 0.5), "X"), "X")[0].native.dtype == np.float32
     whole = read(np.zeros((2, 2), dtype=int), "background")

@@ -8,6 +8,7 @@ from polyshap.errors import ArgumentError, ArgumentTypeError
 from polyshap.execution.batching import Batching, coalition_values
 from polyshap.frames import read
 from polyshap.games import imputers
+from polyshap.games.conditional import CopulaScores
 from polyshap.games.imputers import as_imputer
 
 RNG = np.random.default_rng(5)
@@ -63,7 +64,7 @@ def test_copula_draws_keep_the_margins_and_the_dependence():
 
 def test_copula_scores_are_normal_quantiles_of_middle_ranks():
     """Ties share the middle of their ranks; values beyond the ends stay finite."""
-    scores = imputers.CopulaScores.of(np.array([[1.0], [2.0], [2.0], [4.0]]))
+    scores = CopulaScores.of(np.array([[1.0], [2.0], [2.0], [4.0]]))
     assert scores.forward(np.array([2.0])) == pytest.approx(norm.ppf(0.5))
     assert scores.forward(np.array([9.0])) == pytest.approx(norm.ppf(3.5 / 4))
     assert scores.forward(np.array([-9.0])) == pytest.approx(norm.ppf(0.5 / 4))

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-from reference_explain import coalition_value
 
 from polyshap.coalitions import enumerate_all
 from polyshap.errors import ArgumentError, GameShapeError, ModelValueError
@@ -10,6 +9,7 @@ from polyshap.execution.batching import Batching, ask, coalition_values
 from polyshap.frames import read
 from polyshap.games.imputers import Marginal
 from polyshap.games.masking import hashed
+from reference_explain import coalition_value
 
 RNG = np.random.default_rng(0)
 COALITIONS = enumerate_all(5)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import polyshap
 import reference
-from polyshap.errors import RankWarning
+from polyshap.errors import ArgumentError, RankWarning
 from polyshap.estimators import KAddSHAP, OddRegression, PolySHAP
 from polyshap.frontiers import Explicit, KAdditive, Partial
 from polyshap.sampling import Design, Sample, draw
@@ -161,3 +161,9 @@ def test_rank_deficiency_is_reported_and_the_minimum_norm_solution_returned():
         {frozenset(t): c for t, c in zip(frontier.terms, solution, strict=True)}, n_players
     )
     np.testing.assert_allclose(result.values, expected, atol=1e-8)
+
+
+def test_odd_regression_needs_pairs():
+    """Without complements there is no odd part to observe."""
+    with pytest.raises(ArgumentError, match="paired sample"):
+        values(table_game(6, seed=1), 6, 40, OddRegression(1, SINGLE))

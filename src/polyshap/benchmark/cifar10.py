@@ -57,7 +57,7 @@ def chosen_images(n_images: int, n_instances: int = N_INSTANCES) -> list[int]:
     """The numbers of the explained images: the first of a fixed shuffle of the test set.
 
     >>> chosen_images(10_000, 3)
-    [1019, 8680, 4876]
+    [3771, 6672, 7261]
     """
     order = list(range(n_images))
     random.Random(_SEED).shuffle(order)

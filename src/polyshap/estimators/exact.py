@@ -16,8 +16,6 @@ from polyshap.shapley import from_table
 
 __all__ = ["Exact", "coalition_codes"]
 
-_CODE_BLOCK = 1 << 16
-
 
 @dataclass(frozen=True)
 class Exact:
@@ -60,9 +58,10 @@ def full_table(observations: Observations) -> FloatArray:
     """All centred values (2^n, n_outputs), player i being bit i of the row number."""
     n_players = observations.n_players
     codes = coalition_codes(observations.sample)
-    if len(codes) != (1 << n_players) - 2 or len(np.unique(codes)) != len(codes):
+    expected = (1 << n_players) - 2
+    if len(codes) != expected or not _all_distinct(codes, 1 << n_players):
         raise ArgumentError(
-            f"`observations` must hold each of the {(1 << n_players) - 2} proper coalitions once. "
+            f"`observations` must hold each of the {expected} proper coalitions once. "
             f"Got {len(codes)} rows. Draw the sample with this estimator."
         )
     table = np.zeros((1 << n_players, observations.total.size))
@@ -71,12 +70,19 @@ def full_table(observations: Observations) -> FloatArray:
     return table
 
 
+def _all_distinct(codes: np.ndarray[tuple[int], np.dtype[np.int64]], limit: int) -> bool:
+    seen = np.zeros(limit, dtype=bool)
+    seen[codes] = True
+    return int(np.count_nonzero(seen)) == len(codes)
+
+
 def coalition_codes(sample: Sample) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     """The row number of every coalition in binary counting order."""
-    powers = 1 << np.arange(sample.n_players, dtype=np.int64)
-    blocks = range(0, len(sample), _CODE_BLOCK)
-    parts = [sample.coalitions[start : start + _CODE_BLOCK] @ powers for start in blocks]
-    return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+    octets = np.packbits(sample.coalitions, axis=1, bitorder="little")
+    codes = np.zeros(len(sample), dtype=np.int64)
+    for place, octet in enumerate(octets.T):
+        codes |= octet.astype(np.int64) << (8 * place)
+    return codes
 
 
 def _check_memory(n_players: int) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from polyshap._types import FloatArray
-from polyshap.errors import RankWarning
+from polyshap.errors import ArgumentError, RankWarning
 from polyshap.frontiers import Frontier, FrontierSpec, KAdditive
 from polyshap.interactions import Polynomial, moebius_from_fourier
 from polyshap.regression import (
@@ -97,7 +97,8 @@ class OddRegression:
     Parameters
     ----------
     order : int
-    size_weights : see `Design`; the design is always paired.
+    design : Design
+        Paired.
     """
 
     order: int = 3
@@ -107,6 +108,11 @@ class OddRegression:
         return draw(self.design, n_players, check_budget(budget), rng)
 
     def fit(self, observations: Observations) -> Estimate:
+        if not observations.sample.paired:
+            raise ArgumentError(
+                "`observations` must come from a paired sample: the odd part needs both of a pair. "
+                "Use Design(paired=True), or PolySHAP, which takes any sample."
+            )
         frontier = KAdditive(self.order).build(observations.n_players)
         basis = odd_basis(frontier)
         fit = _fit_odd(observations, basis)

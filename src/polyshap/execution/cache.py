@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,10 @@ from polyshap.execution.evaluate import checked_answer
 from polyshap.execution.store import ValueStore
 
 __all__ = ["Cache", "CachedGame", "content_digest", "fingerprint", "open_cache"]
+
+
+# what a function does; its file and lines change when something above it is edited
+_CODE = ("co_code", "co_consts", "co_names", "co_varnames", "co_freevars", "co_argcount", "co_flags")
 
 
 @dataclass(frozen=True)
@@ -70,11 +76,19 @@ def open_cache(cache: str | Path | Cache, model: Any, label: str = "the model") 
 
 
 def fingerprint(thing: Any) -> str:
-    """The hash of an object's pickled form."""
+    """The hash of an object's pickled form; of functions the code counts, not where it stands."""
     import cloudpickle
 
+    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+        def reducer_override(self, obj: Any) -> Any:
+            if isinstance(obj, CodeType):
+                return tuple, (tuple(getattr(obj, name) for name in _CODE),)
+            return super().reducer_override(obj)
+
+    buffer = io.BytesIO()
     try:
-        return _hash(cloudpickle.dumps(thing))
+        Pickler(buffer, protocol=5).dump(thing)
+        return _hash(buffer.getvalue())
     except Exception as error:
         raise ArgumentError(
             f"`cache` must know which model it holds, and {type(thing).__name__} has no fingerprint: it "

@@ -84,7 +84,7 @@ def as_workers(n_jobs: int | None = None, executor: Any = None) -> Workers | Non
         return Workers(
             lambda work, seconds: _ThreadPool(executor, work), lambda: _size(executor), True, processes=False
         )
-    if hasattr(executor, "submit"):
+    if hasattr(executor, "submit") and not isinstance(executor, type):
         make, owned = _maker(executor), False
     elif callable(executor):
         make, owned = executor, True
@@ -105,12 +105,14 @@ def as_workers(n_jobs: int | None = None, executor: Any = None) -> Workers | Non
 
 def _own(n_jobs: int | None) -> Workers | None:
     """A pool of loky: processes that start anew, whatever the platform."""
-    if n_jobs is None or n_jobs == 1:
+    if n_jobs is None:
+        return None
+    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0 or n_jobs < -1:
+        raise ArgumentError(f"`n_jobs` must be a number of processes, or -1 for one a core. Got {n_jobs!r}.")
+    if n_jobs == 1:
         return None
     import loky
 
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0 or n_jobs < -1:
-        raise ArgumentError(f"`n_jobs` must be a number of processes, or -1 for one a core. Got {n_jobs!r}.")
     size = loky.cpu_count() if n_jobs == -1 else n_jobs
 
     def make() -> Executor:

@@ -125,7 +125,7 @@ class _Run:
 
     def _collect(self, done: set[Future[Any]]) -> Iterator[tuple[int, Any]]:
         failed: list[tuple[int, BaseException]] = []
-        for future in done:
+        for future in sorted(done, key=self.out.__getitem__):
             index = self.out.pop(future)
             self.alone = False
             error = future.exception() if not future.cancelled() else None

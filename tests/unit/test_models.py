@@ -1,0 +1,293 @@
+"""Adapters: real models of every library, asked for what they were trained on."""
+
+import numpy as np
+import pytest
+
+import polyshap
+from polyshap.errors import ArgumentError, ArgumentTypeError, GameShapeError
+from polyshap.models import as_model, numbers
+
+pd = pytest.importorskip("pandas", reason="pandas is not installed")
+pl = pytest.importorskip("polars", reason="polars is not installed")
+
+RNG = np.random.default_rng(0)
+N = 120
+FRAME = pd.DataFrame(
+    {
+        "number": RNG.random(N),
+        "category": pd.Categorical(RNG.choice(list("abc"), N)),
+        "flag": RNG.random(N) < 0.5,
+        "whole": RNG.integers(0, 5, N),
+    }
+)
+FRAME.loc[::7, "number"] = np.nan
+Y = (FRAME["number"].fillna(0) + (FRAME["category"] == "a") + FRAME["flag"] * FRAME["whole"] > 1.2).to_numpy(
+    int
+)
+MATRIX = np.stack(
+    [FRAME["number"], FRAME["category"].cat.codes, FRAME["flag"], FRAME["whole"]], axis=1
+).astype(float)
+FULL = np.nan_to_num(MATRIX)
+
+
+def library(name):
+    return pytest.importorskip(name, reason=f"{name} is not installed")
+
+
+def sklearn_classifier():
+    library("sklearn")
+    from sklearn.ensemble import RandomForestClassifier
+
+    return RandomForestClassifier(5, random_state=0).fit(FULL, Y), FULL, "predict_proba"
+
+
+def sklearn_pipeline():
+    library("sklearn")
+    from sklearn.compose import make_column_transformer
+    from sklearn.impute import SimpleImputer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import OneHotEncoder
+
+    encode = make_column_transformer(
+        (OneHotEncoder(), ["category"]), (SimpleImputer(), ["number", "whole"]), remainder="passthrough"
+    )
+    return make_pipeline(encode, LogisticRegression()).fit(FRAME, Y), FRAME, "predict_proba"
+
+
+def sklearn_regressor():
+    library("sklearn")
+    from sklearn.linear_model import Ridge
+
+    return Ridge().fit(FULL, FULL[:, 0]), FULL, "predict"
+
+
+def sklearn_without_probabilities():
+    library("sklearn")
+    from sklearn.svm import LinearSVC
+
+    return LinearSVC().fit(FULL, Y), FULL, "decision_function"
+
+
+def xgboost_classifier():
+    model = library("xgboost").XGBClassifier(n_estimators=5, enable_categorical=True)
+    return model.fit(FRAME, Y), FRAME, "predict_proba"
+
+
+def xgboost_booster():
+    xgboost = library("xgboost")
+    data = xgboost.DMatrix(FRAME, Y, enable_categorical=True)
+    booster = xgboost.train({"objective": "binary:logistic"}, data, 5)
+    return booster, FRAME, lambda rows: booster.predict(xgboost.DMatrix(rows, enable_categorical=True))
+
+
+def xgboost_booster_on_arrays():
+    xgboost = library("xgboost")
+    booster = xgboost.train({"objective": "binary:logistic"}, xgboost.DMatrix(MATRIX, Y), 5)
+    return booster, MATRIX, lambda rows: booster.predict(xgboost.DMatrix(rows))
+
+
+def lightgbm_classifier():
+    return (
+        library("lightgbm").LGBMClassifier(n_estimators=5, verbose=-1).fit(FRAME, Y),
+        FRAME,
+        "predict_proba",
+    )
+
+
+def lightgbm_booster():
+    return lightgbm_classifier()[0].booster_, FRAME, "predict"
+
+
+def lightgbm_booster_on_polars():
+    lightgbm = library("lightgbm")
+    library("pyarrow")
+    booster = lightgbm.train({"verbose": -1}, lightgbm.Dataset(MATRIX, Y), 5)
+    frame = pl.DataFrame(MATRIX, schema=["a", "b", "c", "d"])
+    return booster, frame, lambda rows: booster.predict(rows.to_numpy())
+
+
+def catboost_classifier():
+    catboost = library("catboost")
+    model = catboost.CatBoostClassifier(
+        iterations=5, verbose=0, cat_features=["category"], allow_writing_files=False
+    )
+    return model.fit(FRAME, Y), FRAME, "predict_proba"
+
+
+def catboost_on_polars():
+    model = catboost_classifier()[0]
+    return model, pl.from_pandas(FRAME), lambda rows: model.predict_proba(rows.to_pandas())
+
+
+def catboost_regressor():
+    catboost = library("catboost")
+    model = catboost.CatBoostRegressor(iterations=5, verbose=0, allow_writing_files=False)
+    return model.fit(MATRIX, Y), MATRIX, "predict"
+
+
+def torch_module():
+    torch = library("torch")
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(
+        torch.nn.Linear(4, 8), torch.nn.Dropout(), torch.nn.ReLU(), torch.nn.Linear(8, 3), torch.nn.Softmax(1)
+    )
+
+    def predict(rows):
+        net.eval()
+        answer = net(torch.as_tensor(rows)).detach().numpy()
+        net.train()
+        return answer
+
+    return net, FULL.astype(np.float32), predict
+
+
+def onnx_session():
+    onnxruntime, skl2onnx = library("onnxruntime"), library("skl2onnx")
+    from sklearn.linear_model import LogisticRegression
+
+    data = FULL.astype(np.float32)
+    model = LogisticRegression().fit(data, Y)
+    written = skl2onnx.to_onnx(model, data[:1], options={"zipmap": False}).SerializeToString()
+    return onnxruntime.InferenceSession(written), data, model.predict_proba
+
+
+MODELS = [
+    sklearn_classifier,
+    sklearn_pipeline,
+    sklearn_regressor,
+    sklearn_without_probabilities,
+    xgboost_classifier,
+    xgboost_booster,
+    xgboost_booster_on_arrays,
+    lightgbm_classifier,
+    lightgbm_booster,
+    lightgbm_booster_on_polars,
+    catboost_classifier,
+    catboost_on_polars,
+    catboost_regressor,
+    torch_module,
+    onnx_session,
+]
+
+
+@pytest.mark.parametrize("make", MODELS, ids=lambda make: make.__name__)
+def test_real_models_are_explained(make):
+    """Values sum to the model's own prediction minus its mean over the background, to its own precision."""
+    model, data, direct = make()
+    predict = getattr(model, direct) if isinstance(direct, str) else direct
+    rows, background = data[:2], data[-15:]
+    x = polyshap.explain(model, rows, background, budget=16, random_state=0)
+    wanted = np.asarray(predict(rows), dtype=float).reshape(2, -1)
+    mean = np.asarray(predict(background), dtype=float).reshape(15, -1).mean(axis=0)
+    total = x.values.sum(axis=1).reshape(2, -1)
+    # ONNX and torch answer in single precision, which batches of other sizes round differently
+    assert total == pytest.approx(wanted - mean, abs=2e-6)
+    assert x.values.sum(axis=1) == pytest.approx(x.predictions - x.base_values, abs=1e-9)
+    assert np.abs(x.values).max() > 1e-3
+
+
+def test_classifiers_name_their_outputs():
+    """Classes, in the order of their probabilities; a decision function has one column and no names."""
+    library("sklearn")
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression().fit(FULL, np.where(Y, "yes", "no"))
+    assert as_model(model).output_names == ("no", "yes")
+    x = polyshap.explain(model, FULL[:1], FULL[-5:], random_state=0, method="decision_function")
+    assert x.shape == (1, 4)
+    assert x.predictions == pytest.approx(model.decision_function(FULL[:1]))
+
+
+def test_multi_output_classifiers_get_one_wide_matrix():
+    """A list of matrices, one a target, becomes columns named target=class."""
+    library("sklearn")
+    from sklearn.tree import DecisionTreeClassifier
+
+    model = DecisionTreeClassifier(random_state=0).fit(FULL, np.stack([Y, 1 - Y], axis=1))
+    wrapped = as_model(model)
+    assert wrapped.output_names == ("0=0", "0=1", "1=0", "1=1")
+    assert wrapped.predict(FULL[:3]).shape == (3, 4)
+
+
+def test_single_precision_reaches_the_model():
+    """float32 stays float32."""
+    seen = set()
+
+    def model(rows):
+        seen.add(rows.dtype)
+        return rows.sum(axis=1)
+
+    polyshap.explain(model, FULL[:2].astype(np.float32), FULL[-5:].astype(np.float32), random_state=0)
+    assert seen == {np.dtype(np.float32)}
+
+
+def test_torch_modules_keep_their_mode_and_their_gradients_off():
+    """Dropout is off while asked and on again afterwards; no graph is built."""
+    torch = library("torch")
+    net, data, _ = torch_module()
+    net.train()
+    net[1].eval()
+    first, second = as_model(net).predict(data[:5]), as_model(net).predict(data[:5])
+    assert np.array_equal(first, second)
+    assert [module.training for module in net.modules()] == [True, True, False, True, True, True]
+    assert all(parameter.grad is None for parameter in net.parameters())
+    assert as_model(torch.nn.Linear(4, 1).double()).predict(data[:2]).shape == (2, 1)
+
+
+@pytest.mark.parametrize(
+    "answer", [np.ones(3), [1, 2, 3], np.ones((3, 1)), pd.Series([1, 2, 3]), pl.Series([1.0, 2, 3]),
+               pd.DataFrame({"a": [1, 2, 3]}), np.array([True, False, True])],
+)  # fmt: skip
+def test_answers_of_all_kinds_become_columns(answer):
+    """Lists, series, frames and booleans are numbers too."""
+    assert numbers(answer, 3).shape == (3, 1)
+    assert numbers(answer, 3).dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (np.array(["a", "b", "c"]), "numbers"),
+        (np.array(["a", None, "c"], dtype=object), "numbers"),
+        (np.ones(2), "3 rows"),
+        (np.ones((3, 2, 2)), "3 rows"),
+        (np.ones((3, 0)), "3 rows"),
+        (1.0, "3 rows"),
+    ],
+)
+def test_answers_that_are_no_numbers_are_refused(answer, words):
+    """Text, wrong lengths and cubes."""
+    with pytest.raises(GameShapeError, match=words):
+        numbers(answer, 3)
+
+
+def test_a_classifier_that_returns_text_is_pointed_to_its_probabilities():
+    """The message says which method to use."""
+    library("sklearn")
+    from sklearn.linear_model import LogisticRegression
+
+    model = LogisticRegression().fit(FULL, np.where(Y, "yes", "no"))
+    with pytest.raises(GameShapeError, match="predict_proba"):
+        polyshap.explain(model, FULL[:1], FULL[-5:], method="predict")
+
+
+def test_methods_that_are_not_there_are_refused():
+    """A method the model lacks, a method nobody has, and no model at all."""
+    model = sklearn_regressor()[0]
+    with pytest.raises(ArgumentError, match="Ridge has predict"):
+        as_model(model, "predict_proba")
+    with pytest.raises(ArgumentError, match="one of"):
+        as_model(model, "score")
+    with pytest.raises(ArgumentTypeError, match="function on rows"):
+        as_model("model.pkl")
+
+
+def test_columns_are_checked_against_the_model():
+    """Frames with other columns, or another order, than the model was fitted on."""
+    model = sklearn_pipeline()[0]
+    with pytest.raises(ArgumentError, match="Missing: \\['flag'\\]"):
+        polyshap.explain(model, FRAME[:1].drop(columns="flag"), FRAME.drop(columns="flag"))
+    turned = FRAME[["flag", "number", "category", "whole"]]
+    with pytest.raises(ArgumentError, match="order"):
+        polyshap.explain(model, turned[:1], turned)
