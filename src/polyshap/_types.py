@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from polyshap.results import Estimate, Observations
     from polyshap.sampling import Sample
 
-__all__ = ["BoolMatrix", "Estimator", "FloatArray", "Game", "IntArray"]
+__all__ = ["BoolMatrix", "Estimator", "FloatArray", "Game", "IntArray", "StagedEstimator"]
 
 BoolMatrix = NDArray[np.bool_]
 FloatArray = NDArray[np.float64]
@@ -38,3 +38,15 @@ class Estimator(Protocol):
     def draw(self, n_players: int, budget: int, rng: np.random.Generator) -> Sample: ...
 
     def fit(self, observations: Observations) -> Estimate: ...
+
+
+@runtime_checkable
+class StagedEstimator(Estimator, Protocol):
+    """An estimator that may ask for more once it has seen some: new coalitions, or None when it is done.
+
+    `rng` is in the state that `draw` got it in, at every call.
+    """
+
+    def extend(
+        self, observations: Observations, budget: int, rng: np.random.Generator
+    ) -> Sample | None: ...

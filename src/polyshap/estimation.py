@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 
 from polyshap._types import BoolMatrix, Estimator, FloatArray
 from polyshap.errors import ArgumentError, ArgumentTypeError
 from polyshap.estimators import registry
+from polyshap.execution.cache import Cache, CachedGame
 from polyshap.execution.evaluate import observe
+from polyshap.execution.options import Execution, prepared_game
+from polyshap.execution.progress import ProgressCallback, track
+from polyshap.execution.retries import Retries
 from polyshap.results import Estimate
 from polyshap.sampling import check_budget, check_players
 
@@ -19,9 +25,6 @@ __all__ = ["choose", "estimate"]
 
 # What "auto" takes when the budget does not reach every coalition.
 _BEST = "adaptive"
-# A game is asked for at most this many coalitions at a time unless `batch_size` says otherwise: enough
-# to hide a Python call, few enough that a game's own float64 copy of them stays small.
-_DEFAULT_BATCH = 1 << 16
 
 
 def estimate(
@@ -32,6 +35,13 @@ def estimate(
     *,
     random_state: int | np.random.Generator | None = None,
     batch_size: int | None = None,
+    n_jobs: int | None = None,
+    executor: Any = None,
+    cache: str | Path | Cache | None = None,
+    retries: int | Retries | None = None,
+    timeout: float | None = None,
+    max_concurrency: int | None = None,
+    progress: bool | ProgressCallback | None = False,
 ) -> Estimate:
     """Estimate the Shapley values of a cooperative game.
 
@@ -49,7 +59,22 @@ def estimate(
     random_state : int or numpy.random.Generator, optional
         The same seed gives the same bits.
     batch_size : int, optional
-        Coalitions handed to the game at a time; 65,536 by default.
+        Coalitions handed to the game at a time; by default a 64th of the budget, 65,536 at most.
+    n_jobs : int, optional
+        Processes of an own pool; -1 takes one a core.
+    executor : object, optional
+        A Dask client, any `concurrent.futures.Executor`, or a function that makes one.
+    cache : path or Cache, optional
+        A folder or file where values are kept batch by batch; a run that was ended goes on from there.
+    retries : int or Retries, optional
+        Attempts beyond the first for a game that raises now and then.
+    timeout : float, optional
+        Seconds that one call of the game may take in a worker process, before that is ended and the
+        call made again.
+    max_concurrency : int, optional
+        Calls in flight of an asynchronous game (async def).
+    progress : bool, callable or None
+        None shows a bar on a terminal; a callable gets (calls done, calls in all).
 
     Returns
     -------
@@ -68,11 +93,21 @@ def estimate(
         raise ArgumentTypeError(f"`game` must be a callable on a boolean matrix. Got {type(game).__name__}.")
     if batch_size is not None and batch_size < 1:
         raise ArgumentError(f"`batch_size` must be at least 1. Got {batch_size}.")
+    execution = Execution(n_jobs, executor, cache, retries, timeout, max_concurrency)
+    execution.check()
     chosen = choose(estimator, n_players, budget)
     clock = [time.perf_counter()]
     sample = chosen.draw(n_players, budget, np.random.default_rng(random_state))
     clock.append(time.perf_counter())
-    observations = observe(game, sample, batch_size=batch_size or _DEFAULT_BATCH)
+    label = getattr(game, "__name__", type(game).__name__)
+    with execution.store(game, label) as store, execution.workers() as workers:
+        asked, size = prepared_game(game, len(sample) + 2, batch_size, execution)
+        if store is not None:
+            asked = CachedGame(asked, store, b"game", n_players)
+        with track(len(sample) + 2, progress) as advance:
+            observations = observe(
+                asked, sample, batch_size=size, workers=workers, seconds=timeout, advance=advance
+            )
     clock.append(time.perf_counter())
     result = chosen.fit(observations)
     clock.append(time.perf_counter())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -18,11 +19,13 @@ from polyshap.execution.progress import ProgressCallback, track
 from polyshap.explanation import Explanation
 from polyshap.games.imputers import Imputer
 from polyshap.models import Method
+from polyshap.planning import Planner
 from polyshap.players import Groups
-from polyshap.prepared import Prepared, prepare
+from polyshap.prepared import Prepared, Task, prepare
 from polyshap.results import Diagnostics
-from polyshap.rowwise import Plan, RowResult, RowRun, explain_rows, plan_for
+from polyshap.rowwise import RowResult, RowRun, explain_rows
 from polyshap.sampling import check_budget
+from polyshap.sharing import should_share
 
 __all__ = ["auto_budget", "explain", "explain_prepared"]
 
@@ -68,7 +71,8 @@ def explain(
     X : array or DataFrame, shape (n_rows, n_columns)
         The rows to explain, as the model takes them.
     background : array or DataFrame, shape (n_background, n_columns)
-        What absent features are filled from, of the same kind and with the same columns as `X`.
+        What absent features are filled from, of the same kind and with the same columns as `X`. Not needed
+        for imputer="path-dependent".
     budget : int or "auto"
         Coalitions to evaluate for each row at most, both ends included. Each asks the model for one row per
         background row.
@@ -113,6 +117,8 @@ def explain(
     >>> x.values.round(6).tolist()
     [[1.0, -2.0, 0.0], [1.0, -2.0, 0.0]]
     """
+    if imputer == "path-dependent" and background is None:
+        background = X  # only its columns are looked at: the trees hold the weights of their branches
     prepared = prepare(
         model,
         background,
@@ -154,38 +160,30 @@ def explain_prepared(
     n_calls, tolerance = _checked_effort(budget, tolerance, prepared)
     table = prepared.align(X)
     # whatever is wrong with budget and estimator shows here, before the model is asked
-    plans = {len(prepared.players): _plan(prepared, len(prepared.players), n_calls, tolerance)}
+    planner = Planner(prepared, n_calls, tolerance)
+    planner.plan(np.arange(len(prepared.players)))
     task = prepared.bind(table)
-    sizes = task.active.sum(axis=1).tolist()
-    for n_active in sorted(set(sizes) - set(plans)):
-        plans[n_active] = _plan(prepared, n_active, n_calls, tolerance)
-    digests = task.digests() if independent_designs else None
-
-    def plan_of(index: int) -> Plan:
-        if digests is None:
-            return plans[sizes[index]]
-        return _plan(prepared, sizes[index], n_calls, tolerance, digests[index])
-
-    run = RowRun(task.game, task.active, plan_of, task.empty, tolerance)
-    with track(sum(plans[size].n_evaluations for size in sizes), progress) as advance:
-        results = explain_rows(run, plans, task.n_outputs, separate=independent_designs, advance=advance)
+    if shared is None:
+        shared = should_share(len(table), n_calls)
+    pilot_evaluations = 0
+    if shared and not independent_designs:
+        planner, pilot_evaluations = planner.sharing()
+    digests = task.digests() if independent_designs else [None] * len(table)
+    plans = [planner.plan_row(row, digest) for row, digest in zip(task.active, digests, strict=True)]
+    run = RowRun(task.games, task.active, task.empty, tolerance)
+    with track(sum(plan.n_evaluations for plan in plans), progress) as advance:
+        results = explain_rows(run, plans, task.n_outputs, advance)
     details: dict[str, float | str | FloatArray] = {
         "model": prepared.model.name,
         "budget": float(n_calls),
         "random_state": float(prepared.seed),
-        "n_background": float(task.n_fills),
+        "n_background": float(task.games.n_fills),
+        "parameters": "shared" if planner.shared is not None else "own",
     }
     if tolerance is not None:
         details["tolerance"] = tolerance
-    return _assemble(prepared, task, results, details, {"total": time.perf_counter() - started})
-
-
-def _plan(
-    prepared: Prepared, n_active: int, budget: int, tolerance: float | None, digest: int | None = None
-) -> Plan:
-    estimator = choose(prepared.estimator, max(n_active, 1), budget)
-    staged = tolerance is not None and isinstance(estimator, Adaptive)
-    return plan_for(estimator, n_active, budget, prepared.seed, staged=staged, digest=digest)
+    found = _assemble(prepared, task, results, details, {"total": time.perf_counter() - started})
+    return replace(found, pilot_evaluations=pilot_evaluations)
 
 
 def _checked_effort(
@@ -224,7 +222,7 @@ def auto_budget(n_players: int) -> int:
 
 def _assemble(
     prepared: Prepared,
-    task: Any,
+    task: Task,
     results: Sequence[RowResult],
     details: dict[str, float | str | FloatArray],
     seconds: dict[str, float],

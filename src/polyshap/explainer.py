@@ -113,7 +113,8 @@ class Explainer:
         task = self.prepared.bind(self.prepared.background.take([0]))
         empty = task.empty
         if empty is None:  # an imputer whose fills depend on the row
-            empty = task.game(0)(np.zeros((1, int(task.active[0].sum())), dtype=bool))[0]
+            everybody = np.arange(task.active.shape[1])
+            empty = task.games(0, everybody)(np.zeros((1, len(everybody)), dtype=bool))[0]
         return float(empty[0]) if task.squeezed else empty
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:

@@ -44,8 +44,8 @@ def _faith_shapley(t: int, s: int, order: int) -> float:
         return 1.0
     if t <= order:
         return 0.0
-    shape = (-1) ** (order - s) * s / (order + s) * comb(order, s)
-    return shape * comb(t - 1, order) / comb(t + order - 1, order + s)
+    sign = -1.0 if (order - s) % 2 else 1.0
+    return sign * s / (order + s) * comb(order, s) * comb(t - 1, order) / comb(t + order - 1, order + s)
 
 
 def _moebius(t: int, s: int, order: int) -> float:

@@ -10,16 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyshap._types import BoolMatrix, Estimator, FloatArray
+from polyshap._types import BoolMatrix, Estimator, FloatArray, IntArray
 from polyshap.errors import ArgumentError
 from polyshap.execution.batching import Batching, ask, coalition_values
 from polyshap.frames import ArrayTable, FrameTable, Table, read
 from polyshap.games.imputers import Bound, Filling, Imputer, as_imputer
 from polyshap.games.masking import MaskingGame
+from polyshap.games.path_dependent import PathDependent, PathDependentGames
 from polyshap.models import Method, Model, as_model
 from polyshap.players import Groups, Players, as_players
 
-__all__ = ["Outputs", "Prepared", "Task", "prepare"]
+__all__ = ["MaskedGames", "Outputs", "Prepared", "Task", "prepare"]
 
 _IMPUTER_STREAM = 2
 
@@ -34,7 +35,7 @@ class Outputs:
 
     def __call__(self, rows: Any) -> FloatArray:
         values = ask(self.model.predict, rows, self.width)
-        return values if len(self.chosen) == self.width else values[:, self.chosen]
+        return values if self.chosen == tuple(range(self.width)) else values[:, self.chosen]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +45,7 @@ class Prepared:
     model: Model
     background: Table
     players: Players
-    filling: Filling
+    filling: Filling | PathDependent
     estimator: str | Estimator
     outputs: int | str | Sequence[int | str] | None
     batching: Batching
@@ -60,17 +61,27 @@ class Prepared:
 
     def bind(self, table: Table) -> Task:
         """Look at the rows; the model is asked for the first one, and for the background."""
+        if isinstance(self.filling, PathDependent):
+            return self._bind_trees(table, self.filling)
         first = ask(self.model.predict, table.take([0]).native)
         chosen, names, squeezed = self._outputs(first.shape[1])
         bound = self.filling.bind(table)
         predict = Outputs(self.model, first.shape[1], chosen)
+        cap = self.model.rows_per_call
         empty = None
         if self.filling.shares_empty:
             nobody = np.zeros((1, len(table.names)), dtype=bool)
-            cap = self.model.rows_per_call
             empty = coalition_values(predict, bound.synthetic(0), nobody, self.batching, cap)[0]
-        active = self.players.active(bound.differs)
-        return Task(self, table, bound, predict, active, empty, names, squeezed)
+        games = MaskedGames(predict, bound, self.players, self.batching, cap)
+        return Task(table, self.players, games, self.players.active(bound.differs), empty, names, squeezed)
+
+    def _bind_trees(self, table: Table, filling: PathDependent) -> Task:
+        chosen, names, squeezed = self._outputs(filling.ensemble.n_outputs)
+        matrix = filling.matrix(table)
+        games = PathDependentGames(filling.ensemble.select(chosen), matrix, self.players)
+        active = self.players.active(filling.differs(len(table)))
+        empty = filling.empty(matrix, chosen)
+        return Task(table, self.players, games, active, empty, names, squeezed)
 
     def _outputs(self, width: int) -> tuple[tuple[int, ...], tuple[str, ...] | None, bool]:
         """Which columns of the predictions, their names, and whether the axis goes."""
@@ -103,13 +114,45 @@ class Prepared:
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
-    """Rows bound to a prepared model: one game a row."""
+class MaskedGames:
+    """Rows with their fills: one masking game a row."""
 
-    prepared: Prepared
-    table: Table
-    bound: Bound
     predict: Outputs
+    bound: Bound
+    players: Players
+    batching: Batching
+    rows_per_call: int | None
+
+    @property
+    def n_fills(self) -> int:
+        return self.bound.synthetic(0).n_fills
+
+    def __call__(self, index: int, members: IntArray) -> MaskingGame:
+        rows = self.bound.synthetic(index)
+        return MaskingGame(self.predict, rows, self.players, members, self.batching, self.rows_per_call)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Rows bound to a prepared model.
+
+    Attributes
+    ----------
+    table : Table
+    players : Players
+    games : callable
+        Row number and players -> their game, with outputs as columns.
+    active : ndarray of bool, shape (n_rows, n_players)
+    empty : ndarray, shape (n_outputs,), optional
+        Value of the empty coalition where all rows have the same.
+    output_names : tuple of str, optional
+    squeezed : bool
+        Whether one output goes without an axis.
+    """
+
+    table: Table
+    players: Players
+    games: MaskedGames | PathDependentGames
     active: BoolMatrix
     empty: FloatArray | None
     output_names: tuple[str, ...] | None
@@ -117,21 +160,9 @@ class Task:
 
     @property
     def n_outputs(self) -> int:
-        return len(self.predict.chosen)
-
-    @property
-    def n_fills(self) -> int:
-        return self.bound.synthetic(0).n_fills
-
-    def game(self, index: int) -> MaskingGame:
-        return MaskingGame(
-            self.predict,
-            self.bound.synthetic(index),
-            self.prepared.players,
-            np.flatnonzero(self.active[index]),
-            self.prepared.batching,
-            self.prepared.model.rows_per_call,
-        )
+        if isinstance(self.games, MaskedGames):
+            return len(self.games.predict.chosen)
+        return self.games.ensemble.n_outputs
 
     def digests(self) -> tuple[int, ...]:
         """A number for the content of each row, equal in every process."""
@@ -141,7 +172,7 @@ class Task:
 
     def display(self) -> NDArray[Any]:
         """What the players hold, (n_rows, n_players): values of columns, text for groups."""
-        columns, players = self.table.columns(), self.prepared.players
+        columns, players = self.table.columns(), self.players
         if players.are_columns:
             kinds = {column.dtype.kind for column in columns}
             if isinstance(self.table, ArrayTable):
@@ -194,7 +225,12 @@ def prepare(
     table = read(background, "background", feature_names)
     _check_names(wrapped, table)
     seed = _seed(random_state)
-    filling = as_imputer(imputer, weights).prepare(table, np.random.default_rng([seed, _IMPUTER_STREAM]))
+    filling: Filling | PathDependent
+    if imputer == "path-dependent":
+        filling = PathDependent.of(model)
+    else:
+        rng = np.random.default_rng([seed, _IMPUTER_STREAM])
+        filling = as_imputer(imputer, weights).prepare(table, rng)
     return Prepared(
         model=wrapped,
         background=table,

@@ -7,12 +7,15 @@ one before, along one design: the coalitions of an early stage are the first of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyshap._types import BoolMatrix, Estimator, FloatArray, IntArray
+from polyshap.estimators.adaptive import Adaptive
 from polyshap.estimators.exact import Exact
 from polyshap.estimators.kaddshap import KAddSHAP
 from polyshap.estimators.polyshap import OddRegression, PolySHAP
@@ -34,11 +37,27 @@ _FIRST_PAIRS = 3
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """What the rows with the same number of active players have in common."""
+    """What rows that are fitted together have in common.
+
+    Attributes
+    ----------
+    estimator : Estimator
+    players : ndarray of int
+        Whom the columns of the design stand for.
+    design : Sample
+    stages : tuple of int
+        Pairs (or coalitions of an unpaired design) that are observed after each stage.
+    budget : int
+    stream : tuple of int
+        Seed of the design.
+    """
 
     estimator: Estimator
+    players: IntArray
     design: Sample
-    stages: tuple[int, ...]  # pairs (or coalitions of an unpaired design) observed after each stage
+    stages: tuple[int, ...]
+    budget: int
+    stream: tuple[int, ...]
 
     @property
     def n_evaluations(self) -> int:
@@ -59,7 +78,7 @@ class Plan:
 
 def plan_for(
     estimator: Estimator,
-    n_active: int,
+    players: IntArray,
     budget: int,
     seed: int,
     *,
@@ -67,15 +86,18 @@ def plan_for(
     digest: int | None = None,
 ) -> Plan:
     """Draw a design from the seed, the number of players and, where rows have their own, `digest`."""
-    if n_active < 2:
-        return Plan(estimator, Sample(np.empty((0, n_active), dtype=bool), np.empty(0), paired=True), (0,))
-    stream = [seed, _DESIGN_STREAM, n_active] if digest is None else [seed, _ROW_STREAM, n_active, digest]
-    design = estimator.draw(n_active, budget, np.random.default_rng(stream))
+    n_players = len(players)
+    if n_players < 2:
+        nothing = Sample(np.empty((0, n_players), dtype=bool), np.empty(0), paired=True)
+        return Plan(estimator, players, nothing, (0,), budget, ())
+    own = (_DESIGN_STREAM, n_players) if digest is None else (_ROW_STREAM, n_players, digest)
+    stream = (seed, *own)
+    design = estimator.draw(n_players, budget, np.random.default_rng(stream))
     units = len(design) // 2 if design.paired else len(design)
     stages = [units]
-    while staged and design.paired and stages[0] > 2 * _FIRST_PAIRS * n_active:
+    while staged and design.paired and stages[0] > 2 * _FIRST_PAIRS * n_players:
         stages.insert(0, (stages[0] + 1) // 2)
-    return Plan(estimator, design, tuple(stages))
+    return Plan(estimator, players, design, tuple(stages), budget, stream)
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,33 +121,30 @@ class RowRun:
     Attributes
     ----------
     game_of : callable
-        Row number -> the game of its active players, with outputs as columns.
+        Row number and players -> the game of these players, with outputs as columns.
     active : ndarray of bool, shape (n_rows, n_players)
-    plan_of : callable
-        Row number -> its plan.
+        Who can matter; the others get 0.
     empty : ndarray, shape (n_outputs,), optional
         Value of the empty coalition where all rows have the same.
     tolerance : float, optional
         A row is done when its largest standard error is below this share of its range.
     """
 
-    game_of: Callable[[int], Callable[[BoolMatrix], FloatArray]]
+    game_of: Callable[[int, IntArray], Callable[[BoolMatrix], FloatArray]]
     active: BoolMatrix
-    plan_of: Callable[[int], Plan]
     empty: FloatArray | None = None
     tolerance: float | None = None
 
-    def __call__(self, rows: Sequence[int]) -> list[RowResult]:
+    def __call__(self, plan: Plan, rows: Sequence[int]) -> list[RowResult]:
         """Explain rows that share their plan: observed one by one, fitted together."""
-        plan = self.plan_of(rows[0])
-        seen = {index: self._ends(index) for index in rows}
+        seen = {index: self._ends(index, plan) for index in rows}
         results: dict[int, RowResult] = {}
         pending = list(rows)
         for before, count in zip((0, *plan.stages), plan.stages, strict=False):
             sample = plan.prefix(count)
             for index in pending:
                 seen[index] = self._extended(index, seen[index], plan, before, count)
-            found = self._fitted(plan.estimator, pending, [_observations(sample, seen[i]) for i in pending])
+            found = self._fitted(plan, pending, [_observations(sample, seen[i]) for i in pending])
             done = {index for index, one in zip(pending, found, strict=True) if one.converged is not False}
             results.update(zip(pending, found, strict=True))
             pending = [index for index in pending if index not in done]
@@ -133,13 +152,20 @@ class RowRun:
                 break
         return [results[index] for index in rows]
 
-    def _ends(self, index: int) -> FloatArray:
+    def observe(self, plan: Plan, index: int, count: int) -> Observations:
+        """Both ends and the first `count` pairs of one row."""
+        return _observations(
+            plan.prefix(count), self._extended(index, self._ends(index, plan), plan, 0, count)
+        )
+
+    def _ends(self, index: int, plan: Plan) -> FloatArray:
         """Values of the empty and the grand coalition, (2, n_outputs)."""
-        n_active = int(self.active[index].sum())
-        ends = np.array([np.zeros(n_active, dtype=bool), np.ones(n_active, dtype=bool)])
+        n_players = len(plan.players)
+        ends = np.array([np.zeros(n_players, dtype=bool), np.ones(n_players, dtype=bool)])
+        game = self.game_of(index, plan.players)
         if self.empty is None:
-            return evaluate(self.game_of(index), ends)
-        return np.concatenate([self.empty[None], evaluate(self.game_of(index), ends[1:])])
+            return evaluate(game, ends)
+        return np.concatenate([self.empty[None], evaluate(game, ends[1:])])
 
     def _extended(self, index: int, seen: FloatArray, plan: Plan, before: int, count: int) -> FloatArray:
         """Observe pairs `before` to `count`; ends, then first halves, then their complements."""
@@ -148,20 +174,20 @@ class RowRun:
             rows = np.concatenate([rows, rows + len(plan.design) // 2])
         if len(rows) == 0:
             return seen
-        game = self.game_of(index)
+        game = self.game_of(index, plan.players)
         fresh = evaluate(game, plan.design.coalitions[rows], batch_size=getattr(game, "batch_size", None))
         if not plan.design.paired:
             return np.concatenate([seen, fresh])
         new, middle = count - before, 2 + before
         return np.concatenate([seen[:middle], fresh[:new], seen[middle:], fresh[new:]])
 
-    def _fitted(
-        self, estimator: Estimator, rows: Sequence[int], observed: Sequence[Observations]
-    ) -> list[RowResult]:
+    def _fitted(self, plan: Plan, rows: Sequence[int], observed: Sequence[Observations]) -> list[RowResult]:
         """Fit rows that share their sample; each takes its own columns of the estimate."""
         first = observed[0]
         if first.n_players < 2:
-            return [self._settled(index, one) for index, one in zip(rows, observed, strict=True)]
+            return [self._settled(plan, one) for one in observed]
+        if _extends(plan.estimator):
+            observed = [first := self._grown(plan, rows[0], first)]
         together = first
         if len(observed) > 1:
             together = Observations(
@@ -170,17 +196,26 @@ class RowRun:
                 np.concatenate([one.empty for one in observed]),
                 np.concatenate([one.grand for one in observed]),
             )
-        estimate = estimator.fit(together)
+        estimate = plan.estimator.fit(together)
         width = first.empty.size
         return [
-            self._result(index, one, estimate, np.arange(place * width, (place + 1) * width))
+            self._result(index, plan, one, estimate, np.arange(place * width, (place + 1) * width))
             for place, (index, one) in enumerate(zip(rows, observed, strict=True))
         ]
 
-    def _settled(self, index: int, observed: Observations) -> RowResult:
+    def _grown(self, plan: Plan, index: int, observed: Observations) -> Observations:
+        """An estimator that looks at the values before it asks for more: until it asks for none."""
+        game = self.game_of(index, plan.players)
+        assert isinstance(plan.estimator, Adaptive)
+        while more := plan.estimator.extend(observed, plan.budget, np.random.default_rng(plan.stream)):
+            fresh = evaluate(game, more.coalitions, batch_size=getattr(game, "batch_size", None))
+            observed = _joined(observed, more, fresh)
+        return observed
+
+    def _settled(self, plan: Plan, observed: Observations) -> RowResult:
         """No player or one that can matter: it gets everything."""
         values = np.zeros((self.active.shape[1], observed.empty.size))
-        values[self.active[index]] = observed.total
+        values[plan.players] = observed.total
         return RowResult(
             values,
             np.zeros_like(values),
@@ -192,22 +227,27 @@ class RowRun:
             None if self.tolerance is None else True,
         )
 
-    def _result(self, index: int, observed: Observations, estimate: Estimate, columns: IntArray) -> RowResult:
-        active = np.flatnonzero(self.active[index])
-
-        def spread(found: FloatArray) -> FloatArray:
-            out = np.zeros((self.active.shape[1], len(columns)))
-            out[active] = found[:, columns]
-            return out
-
-        errors = None if estimate.standard_errors is None else spread(estimate.standard_errors)
+    def _result(
+        self, index: int, plan: Plan, observed: Observations, estimate: Estimate, columns: IntArray
+    ) -> RowResult:
+        active, shape = self.active[index], (self.active.shape[1], len(columns))
+        values = np.zeros(shape)
+        values[plan.players] = estimate.values[:, columns]
+        # who cannot matter for this row but sits in a shared design: what the fit gave goes to the others
+        values[active] += values[~active].sum(axis=0) / max(1, int(active.sum()))
+        values[~active] = 0.0
+        errors = None
+        if estimate.standard_errors is not None:
+            errors = np.zeros(shape)
+            errors[plan.players] = estimate.standard_errors[:, columns]
+            errors[~active] = 0.0
         return RowResult(
-            values=spread(estimate.values),
+            values=values,
             standard_errors=errors,
             empty=observed.empty,
             grand=observed.grand,
             n_evaluations=observed.n_evaluations,
-            fitted=Fitted(estimate, active, columns),
+            fitted=Fitted(estimate, plan.players, columns),
             diagnostics=estimate.diagnostics,
             converged=self._converged(errors, observed.total),
         )
@@ -218,37 +258,52 @@ class RowRun:
         return bool((errors.max(axis=0) <= self.tolerance * np.abs(total)).all())
 
 
+def _extends(estimator: Estimator) -> bool:
+    """Whether the estimator may ask for more than it drew first."""
+    return isinstance(estimator, Adaptive) and (
+        estimator.design == "sequential" or estimator.tolerance is not None
+    )
+
+
+def _joined(observed: Observations, more: Sample, values: FloatArray) -> Observations:
+    """Paired samples one after the other: first halves, then their complements."""
+    old, n_old, n_new = observed.sample, len(observed.sample) // 2, len(more) // 2
+
+    def both(before: NDArray[Any], after: NDArray[Any]) -> NDArray[Any]:
+        return np.concatenate([before[:n_old], after[:n_new], before[n_old:], after[n_new:]])
+
+    sample = Sample(
+        both(old.coalitions, more.coalitions), both(old.log_weights, more.log_weights), paired=True
+    )
+    return Observations(sample, both(observed.values, values), observed.empty, observed.grand)
+
+
 def _observations(sample: Sample, seen: FloatArray) -> Observations:
     return Observations(sample, seen[2:], seen[0], seen[1])
 
 
 def explain_rows(
-    run: RowRun,
-    plans: Mapping[int, Plan],
-    n_outputs: int,
-    *,
-    separate: bool,
-    advance: Callable[[int], None],
+    run: RowRun, plans: Sequence[Plan], n_outputs: int, advance: Callable[[int], None]
 ) -> list[RowResult]:
-    """All rows in order; `separate` fits each alone, otherwise rows with one plan are fitted together."""
-    sizes = run.active.sum(axis=1).tolist()
+    """All rows in order, each with its plan; rows of one plan are fitted together where columns are alone."""
     groups: list[list[int]] = []
     open_groups: dict[int, list[int]] = {}
-    for index, n_active in enumerate(sizes):
-        limit = _rows_together(plans[n_active], n_outputs, separate)
-        group = open_groups.get(n_active)
-        if group is None or len(group) >= limit:
-            group = open_groups[n_active] = []
+    for index, plan in enumerate(plans):
+        group = open_groups.get(id(plan))
+        if group is None or len(group) >= _rows_together(plan, n_outputs):
+            group = open_groups[id(plan)] = []
             groups.append(group)
         group.append(index)
     results: dict[int, RowResult] = {}
     for group in groups:
-        results.update(zip(group, run(group), strict=True))
+        results.update(zip(group, run(plans[group[0]], group), strict=True))
         advance(sum(results[index].n_evaluations for index in group))
-    return [results[index] for index in range(len(sizes))]
+    return [results[index] for index in range(len(plans))]
 
 
-def _rows_together(plan: Plan, n_outputs: int, separate: bool) -> int:
-    if separate or not isinstance(plan.estimator, _COLUMNWISE):
+def _rows_together(plan: Plan, n_outputs: int) -> int:
+    estimator = plan.estimator
+    given = isinstance(estimator, Adaptive) and estimator.prior is not None and not _extends(estimator)
+    if not given and not isinstance(estimator, _COLUMNWISE):
         return 1
     return max(1, _JOINT_BYTES // (8 * n_outputs * plan.n_evaluations))

@@ -16,7 +16,7 @@ SOURCE = Path(polyshap.__file__).parent
 
 # Lower layers first; a module may import from its own layer and from lower ones at module level.
 LAYERS = (
-    ("_types", "errors", "_threads"),
+    ("_types", "errors", "_threads", "text_tables"),
     ("coalitions",),
     ("sampling", "frontiers"),
     ("results",),
@@ -26,10 +26,10 @@ LAYERS = (
     ("games",),
     ("estimators",),
     ("estimation",),
-    ("explanation", "storage", "rowwise", "prepared", "explain", "explainer"),
+    ("explanation", "storage", "sharing", "rowwise", "prepared", "planning", "explain", "explainer"),
     ("interop", "plots", "report"),
     ("benchmark",),
-    ("demo", "cli", "__main__"),
+    ("pickles", "data_files", "model_files", "explain_command", "demo", "cli", "__main__"),
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 

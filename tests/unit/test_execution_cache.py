@@ -54,7 +54,7 @@ def test_nothing_is_asked_twice(path):
     for expected in (100, 0):
         with ValueStore(path, "model") as store:
             counted = Counted()
-            assert np.array_equal(run(CachedGame(counted, store, b"row 0")).values, plain)
+            assert np.array_equal(run(CachedGame(counted, store, b"row 0", N)).values, plain)
             assert counted.asked == expected
 
 
@@ -62,7 +62,7 @@ def test_only_what_is_missing_is_asked(path):
     everything = enumerate_all(N)
     with ValueStore(path, "model") as store:
         counted = Counted()
-        cached = CachedGame(counted, store, b"row 0")
+        cached = CachedGame(counted, store, b"row 0", N)
         cached(everything[:300])
         assert np.array_equal(cached(everything), GAME(everything))
         assert counted.asked == len(everything)
@@ -73,12 +73,12 @@ def test_rows_and_outputs_do_not_mix(path):
     two = Counted(lambda z: np.stack([GAME(z), -GAME(z)], axis=1))
     everything = enumerate_all(N)
     with ValueStore(path, "model") as store:
-        CachedGame(Counted(), store, b"row 0")(everything)
-        first = CachedGame(two, store, b"row 1")(everything)
+        CachedGame(Counted(), store, b"row 0", N)(everything)
+        first = CachedGame(two, store, b"row 1", N)(everything)
         assert two.asked == len(everything)
         assert first.shape == (len(everything), 2)
     with ValueStore(path, "model") as store:
-        again = CachedGame(Counted(), store, b"row 1")(everything)
+        again = CachedGame(Counted(), store, b"row 1", N)(everything)
         assert np.array_equal(again, first)
 
 
@@ -87,9 +87,9 @@ def test_two_stores_share_a_file(path):
     everything = enumerate_all(N)
     with ValueStore(path, "model") as mine, ValueStore(path, "model") as theirs:
         counted = Counted()
-        reader = CachedGame(counted, theirs, b"row")
+        reader = CachedGame(counted, theirs, b"row", N)
         reader(everything[:10])
-        CachedGame(Counted(), mine, b"row")(everything)
+        CachedGame(Counted(), mine, b"row", N)(everything)
         reader(everything)
         assert counted.asked == 10
 
@@ -109,10 +109,10 @@ def test_the_finite_values_of_a_bad_batch_are_kept(path):
     everything = enumerate_all(N)
     with ValueStore(path, "model") as store:
         with pytest.raises(GameValueError, match="NaN") as caught:
-            CachedGame(broken, store, b"row")(everything)
+            CachedGame(broken, store, b"row", N)(everything)
         assert caught.value.failed[:, :2].all()
         healed = Counted()
-        assert np.array_equal(CachedGame(healed, store, b"row")(everything), GAME(everything))
+        assert np.array_equal(CachedGame(healed, store, b"row", N)(everything), GAME(everything))
         assert healed.asked == len(everything) // 4
 
 
@@ -139,19 +139,22 @@ def test_a_damaged_file_is_set_aside(path, kind):
     everything = enumerate_all(N)
     with ValueStore(path, "model") as store:
         for start in range(0, len(everything), 100):
-            CachedGame(Counted(), store, b"row")(everything[start : start + 100])
+            CachedGame(Counted(), store, b"row", N)(everything[start : start + 100])
     damage(path, kind)
     counted = Counted()
+
+    def use():
+        with ValueStore(path, "model") as store:
+            return CachedGame(counted, store, b"row", N)(everything)
+
     with pytest.warns(PolyshapWarning, match=r"is damaged.*set aside as 'values.sqlite.damaged-"):
-        store = ValueStore(path, "model")
-        result = CachedGame(counted, store, b"row")(everything)
+        result = use()
     assert np.array_equal(result, GAME(everything))
     assert counted.asked == len(everything)
     assert len(list(path.parent.glob("values.sqlite.damaged-*"))) in (1, 2, 3)
-    store.close()
     with ValueStore(path, "model") as store:
         again = Counted()
-        CachedGame(again, store, b"row")(everything)
+        CachedGame(again, store, b"row", N)(everything)
         assert again.asked == 0
 
 
@@ -196,8 +199,8 @@ def test_a_folder_has_a_file_for_each_model(tmp_path):
 
 def test_a_model_without_a_fingerprint():
     """What cannot be pickled needs a name; with one it is accepted."""
-    with pytest.raises(ArgumentError, match="Give cache=Cache"):
-        fingerprint((n for n in range(3)))
+    with pytest.raises(ArgumentError, match=r"Give cache=polyshap\.execution\.Cache"):
+        fingerprint(n for n in range(3))
     with pytest.raises(ArgumentTypeError, match="a path or a Cache"):
         open_cache(3, None)
 
@@ -217,9 +220,13 @@ def test_a_full_disk_stops_the_writing_not_the_run(path):
     rng = np.random.default_rng(0)
     with ValueStore(path, "model") as store:
         store._connection.execute("PRAGMA max_page_count = 20")
-        with pytest.warns(PolyshapWarning, match="cannot be written any more.*full") as seen:
+
+        def write():
             for number in range(50):
                 store.append(b"row", rng.integers(0, 256, (200, 4), dtype=np.uint8), np.full(200, number))
+
+        with pytest.warns(PolyshapWarning, match="cannot be written any more.*full") as seen:
+            write()
         assert len(seen) == 1
         numbers = [batch.values[0] for batch in store.read(b"row")]
     assert numbers == list(range(len(numbers)))

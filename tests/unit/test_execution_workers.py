@@ -36,7 +36,11 @@ def square(x):
 
 
 def collect(work, items, **options):
-    found = dict(run_chunks(work, items, as_workers(**options)))
+    workers = as_workers(**options)
+    try:
+        found = dict(run_chunks(work, items, workers))
+    finally:
+        workers.close()
     return [found[i] for i in range(len(items))]
 
 
@@ -87,7 +91,7 @@ def test_a_users_exception_comes_at_once_with_its_chunk_and_cause():
         assert any("On the worker" in note and "inner" in note for note in caught.value.__notes__)
 
 
-class Stubborn(Exception):
+class StubbornError(Exception):
     """Cannot be rebuilt from its pickle: raised through a pool it would break it."""
 
     def __init__(self, one, two):
@@ -95,11 +99,11 @@ class Stubborn(Exception):
 
 
 def stubborn(x):
-    raise Stubborn(x, "more")
+    raise StubbornError(x, "more")
 
 
 def test_an_exception_that_cannot_travel_sends_its_text():
-    with ProcessPoolExecutor(1) as executor, pytest.raises(RuntimeError, match="Stubborn: 0 and more"):
+    with ProcessPoolExecutor(1) as executor, pytest.raises(RuntimeError, match="StubbornError: 0 and more"):
         collect(stubborn, range(3), executor=executor)
 
 
@@ -134,9 +138,9 @@ def test_poison_is_told_from_its_neighbours():
         return x
 
     done = {}
+    results = run_chunks(work, range(9), as_workers(executor=lambda: ProcessPoolExecutor(2)))
     with pytest.raises(WorkerError, match="Chunk 5 of 9 ended its worker 3 times"):
-        for index, value in run_chunks(work, range(9), as_workers(executor=lambda: ProcessPoolExecutor(2))):
-            done[index] = value
+        done.update(results)
     assert done == {x: x for x in range(9) if x != 5}
 
 

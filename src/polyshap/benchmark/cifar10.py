@@ -1,4 +1,4 @@
-"""The CIFAR-10 game on its real path: a local model, the images, all 65,536 values of each, stored as tables."""
+"""The CIFAR-10 game on its real path: a local model and the images become tables of all 65,536 values."""
 
 from __future__ import annotations
 
@@ -38,12 +38,13 @@ class _ArraysOnly(pickle.Unpickler):
 
 
 def read_batch(path: str | PathLike[str]) -> NDArray[np.uint8]:
-    """The images (n, 32, 32, 3) of a batch file of the Python version of CIFAR-10, as torchvision keeps it."""
+    """The images (n, 32, 32, 3) of a batch file of CIFAR-10 for Python, as torchvision keeps it."""
     source = Path(path)
     if not source.exists():
         raise MissingDataError(
-            f"There is no {source}. Download https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz and unpack "
-            "it (torchvision.datasets.CIFAR10(root, download=True) does both); pass cifar-10-batches-py."
+            f"There is no {source}. Download https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz and "
+            "unpack it (torchvision.datasets.CIFAR10(root, download=True) does both); "
+            "pass the folder cifar-10-batches-py."
         )
     try:
         content = _ArraysOnly(io.BytesIO(source.read_bytes()), encoding="bytes").load()

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from polyshap.benchmark import commands
+from polyshap.benchmark.commands import check, cifar10, compare, page, paper, runtime
 from polyshap.benchmark.tasks import N_INSTANCES
 from polyshap.errors import PolyshapError
 
@@ -121,12 +121,12 @@ def _names(text: str) -> tuple[str, ...]:
 _Command = tuple[str, Callable[[argparse.ArgumentParser], None], Callable[[argparse.Namespace], int]]
 
 _COMMANDS: Mapping[str, _Command] = {
-    "paper": ("the paper's two tables and its figures", _add_paper, commands.paper),
-    "check": ("cells of the paper over several seeds, against their spread", _add_check, commands.check),
-    "runtime": ("time of each stage against budget, with a linear fit", _add_runtime, commands.runtime),
-    "compare": ("against installed shapiq, shap and LightSHAP", _add_compare, commands.compare),
-    "page": ("write the benchmark page of the documentation from records", _add_page, commands.page),
-    "cifar10": ("compute the CIFAR-10 game from a model and the images", _add_images, commands.cifar10),
+    "paper": ("the paper's two tables and its figures", _add_paper, paper),
+    "check": ("cells of the paper over several seeds, against their spread", _add_check, check),
+    "runtime": ("time of each stage against budget, with a linear fit", _add_runtime, runtime),
+    "compare": ("against installed shapiq, shap and LightSHAP", _add_compare, compare),
+    "page": ("write the benchmark page of the documentation from records", _add_page, page),
+    "cifar10": ("compute the CIFAR-10 game from a model and the images", _add_images, cifar10),
 }
 
 

@@ -93,5 +93,11 @@ def _of_forest(ensemble: TreeEnsemble, rows: FloatArray) -> Instances:
 def _stored_tables(task: Task) -> Instances:
     files = [f"games/{task.name.lower()}/{number:02d}.npz" for number in range(1, N_INSTANCES + 1)]
     tables = [np.asarray(load_table(find_file(file)).table) for file in files]
+    sizes = {TableGame(table).n_players for table in tables} - {task.n_players}
+    if sizes:
+        raise ArgumentError(
+            f"The tables of {task.name} must be of {task.n_players} players. Got {min(sizes)} in "
+            f"{find_file(files[0]).parent}."
+        )
     joint = TableGame(np.stack(tables, axis=1))
     return Instances(joint.shapley_values().T, lambda chosen: _Columns(joint, tuple(chosen)))

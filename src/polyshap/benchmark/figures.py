@@ -10,10 +10,11 @@ import numpy as np
 
 from polyshap.benchmark.cells import Cell, CellKey
 from polyshap.benchmark.methods import LABELS
+from polyshap.benchmark.runtime import Line, Timing
 from polyshap.benchmark.tasks import Task
 from polyshap.errors import optional_import
 
-__all__ = ["GROUPS", "METRICS", "write_figures"]
+__all__ = ["GROUPS", "METRICS", "write_figures", "write_runtime_figure"]
 
 METRICS = {"mse": "Mean squared error", "precision_at_5": "Precision@5", "spearman": "Spearman correlation"}
 
@@ -43,20 +44,10 @@ _STYLES = ("-", ":", "-", ":", "--", "-", "-.")
 
 def write_figures(cells: Mapping[CellKey, Cell], tasks: Sequence[Task], folder: Path) -> list[Path]:
     """Every metric for every group of methods, one panel a game, as PNG and SVG; the paths."""
-    optional_import("matplotlib", extra="plot", purpose="Drawing the benchmark's figures")
-    # figures of their own, not pyplot's: no window, no state shared with the caller
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    folder.mkdir(parents=True, exist_ok=True)
     paths = []
-    n_columns = min(4, len(tasks))
-    n_rows = -(-len(tasks) // n_columns)
     for group, (paired, methods) in GROUPS.items():
         for metric, label in METRICS.items():
-            figure = Figure(figsize=(3.4 * n_columns, 2.6 * n_rows + 0.6), layout="constrained")
-            FigureCanvasAgg(figure)
-            axes = np.atleast_1d(figure.subplots(n_rows, n_columns, squeeze=False)).ravel()
+            figure, axes = _panels(len(tasks))
             handles: dict[str, Any] = {}
             for axis, task in zip(axes, tasks, strict=False):
                 handles |= _panel(axis, cells, task, paired, methods, metric)
@@ -68,10 +59,53 @@ def write_figures(cells: Mapping[CellKey, Cell], tasks: Sequence[Task], folder: 
                 figure.legend(
                     list(handles.values()), list(handles), loc="outside upper center", ncols=len(handles)
                 )
-            for suffix in ("png", "svg"):
-                path = folder / f"{metric}_{group}.{suffix}"
-                figure.savefig(path, dpi=110, metadata={"Date": None} if suffix == "svg" else None)
-                paths.append(path)
+            paths += _save(figure, folder / f"{metric}_{group}")
+    return paths
+
+
+def write_runtime_figure(timings: Sequence[Timing], lines: Sequence[Line], folder: Path) -> list[Path]:
+    """Mean seconds of an estimate against budget with the fitted lines, one panel a game, as PNG and SVG."""
+    games = list(dict.fromkeys(timing.game for timing in timings))
+    figure, axes = _panels(len(games))
+    handles: dict[str, Any] = {}
+    for axis, game in zip(axes, games, strict=False):
+        methods = dict.fromkeys(timing.method for timing in timings if timing.game == game)
+        for method, colour in zip(methods, _COLOURS, strict=False):
+            mine = [timing for timing in timings if (timing.game, timing.method) == (game, method)]
+            budgets = sorted({timing.budget for timing in mine})
+            means = [np.mean([item.total for item in mine if item.budget == m]) for m in budgets]
+            (marks,) = axis.plot(budgets, means, ".", color=colour)
+            handles[LABELS.get(method, method)] = marks
+            for line in lines:
+                if (line.game, line.method) == (game, method):
+                    axis.plot(budgets, [line.intercept + line.slope * m for m in budgets], color=colour, lw=1)
+        axis.set_title(game, fontsize=9)
+        axis.tick_params(labelsize=7)
+    for axis in axes[len(games) :]:
+        axis.set_axis_off()
+    figure.supxlabel("budget")
+    figure.supylabel("seconds")
+    if handles:
+        figure.legend(list(handles.values()), list(handles), loc="outside upper center", ncols=len(handles))
+    return _save(figure, folder / "runtime")
+
+
+def _panels(n_panels: int) -> tuple[Any, Any]:
+    """A figure of its own, not pyplot's (no window, no state shared with the caller), and its axes."""
+    optional_import("matplotlib", extra="plot", purpose="Drawing the benchmark's figures")
+    from matplotlib.figure import Figure
+
+    n_columns = min(4, n_panels)
+    n_rows = -(-n_panels // n_columns)
+    figure = Figure(figsize=(max(3.4 * n_columns, 8), 2.6 * n_rows + 0.6), layout="constrained")
+    return figure, np.atleast_1d(figure.subplots(n_rows, n_columns, squeeze=False)).ravel()
+
+
+def _save(figure: Any, stem: Path) -> list[Path]:
+    stem.parent.mkdir(parents=True, exist_ok=True)
+    paths = [stem.with_name(f"{stem.name}.{suffix}") for suffix in ("png", "svg")]
+    for path in paths:
+        figure.savefig(path, dpi=110, metadata={"Date": None} if path.suffix == ".svg" else None)
     return paths
 
 

@@ -75,8 +75,8 @@ class Plan:
     seeds : tuple of int
     seeding : {"own", "shared"}
         Whether each instance draws its own coalitions or all share one seed, as in the paper.
-    budgets : "all", "table" or tuple of int
-        All ten budgets of a task, the one of its column in the paper's tables, or positions in its list.
+    budgets : "all", "quick", "table" or tuple of int
+        All ten budgets of a task, four of them, the one of its column in the paper's tables, or positions.
     """
 
     tasks: tuple[Task, ...]
@@ -85,7 +85,7 @@ class Plan:
     n_instances: int = N_INSTANCES
     seeds: tuple[int, ...] = (40,)
     seeding: Seeding = "own"
-    budgets: Literal["all", "table"] | tuple[int, ...] = "all"
+    budgets: Literal["all", "quick", "table"] | tuple[int, ...] = "all"
 
     def __post_init__(self) -> None:
         check_methods(self.methods)
@@ -101,6 +101,8 @@ class Plan:
         match self.budgets:
             case "all":
                 return task.budgets
+            case "quick":
+                return tuple(sorted({*task.budgets[1:6:2], task.table_budget}))
             case "table":
                 return (task.table_budget,)
             case positions:

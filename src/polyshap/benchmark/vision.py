@@ -21,7 +21,7 @@ _GREY = 128.0
 
 
 def patch_game(model: Any, image: NDArray[np.uint8], *, batch_size: int = 256) -> TorchImageGame:
-    """The game of an image (height, width, 3): 8 x 8 pixel players, grey where absent, the predicted logit."""
+    """The game of an image (height, width, 3): 8 x 8 pixel players, absent ones grey, the predicted logit."""
     height, width = image.shape[:2]
     players = grid(height, width, height // _PATCH, width // _PATCH)
     tensor = np.ascontiguousarray(np.moveaxis(image, -1, 0)).astype(np.float32)
@@ -57,13 +57,15 @@ def _preprocessing(folder: Path) -> tuple[int, int, list[float], list[float]]:
 
 
 def with_preprocessing(model: Any, size: tuple[int, int], mean: list[float], std: list[float]) -> Any:
-    """The module after resizing (bilinear, to whole grey levels as image files have), scaling and normalising.
+    """The module after resizing (bilinear, to whole levels as in image files), scaling and normalising.
 
     Pixels come in as 0..255, (m, 3, height, width), and stay on the module's device.
     """
     torch = optional_import("torch", extra="image", purpose="Running an image classifier")
 
-    class Preprocessed(torch.nn.Module):  # type: ignore[misc]
+    module: Any = torch.nn.Module
+
+    class Preprocessed(module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
             self.model = model
@@ -99,8 +101,13 @@ def save_small_model(folder: str | PathLike[str], *, epochs: int = 12, random_st
     pixels = torch.from_numpy(np.moveaxis(images, -1, 1).copy()).float() / 127.5 - 1
     target = torch.from_numpy(labels.astype(np.int64))
     config = transformers.ViTConfig(
-        **{"image_size": 32, "patch_size": _PATCH, "hidden_size": 64, "intermediate_size": 128},
-        **{"num_hidden_layers": 2, "num_attention_heads": 2, "num_labels": 10},
+        image_size=32,
+        patch_size=_PATCH,
+        hidden_size=64,
+        intermediate_size=128,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        num_labels=10,
         initializer_range=0.1,  # the default is meant for a hundred times as many weights
         hidden_dropout_prob=0.0,
         attention_probs_dropout_prob=0.0,

@@ -15,6 +15,9 @@ from polyshap.sampling import Design, Sample, check_budget, draw
 
 __all__ = ["MSR", "UnbiasedKernelSHAP", "reuse_all"]
 
+# A share of a size that is left below this is rounding of the binomial coefficient: all of it was drawn.
+_WHOLE = 1e-9
+
 
 @dataclass(frozen=True)
 class MSR:
@@ -143,5 +146,6 @@ def _groups(stratum: IntArray, n_players: int, paired: bool) -> tuple[IntArray, 
         log_units = float(log_binomial(n_players, size)) - np.log(2.0) * (paired and 2 * size == n_players)
         whole = stratum[start] == stratum[stop - 1]
         left = -np.expm1(min(np.log(stop - start) - log_units, 0.0)) if whole else 1.0
-        factors.append(max(left, 0.0) * (stop - start) / max(stop - start - 1, 1))
+        left = left if left > _WHOLE else 0.0
+        factors.append(left * (stop - start) / max(stop - start - 1, 1))
     return np.array(starts), np.array(factors)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from polyshap._types import BoolMatrix, FloatArray, IntArray
 from polyshap.errors import ArgumentError, GameShapeError, ModelValueError
+from polyshap.execution.shipping import deadline
 
 __all__ = ["Batching", "ComparableRows", "Predict", "SyntheticRows", "ask", "coalition_values"]
 
@@ -117,7 +118,8 @@ def coalition_values(
 
 def ask(predict: Predict, rows: Any, n_outputs: int | None = None) -> FloatArray:
     """Predictions (n, n_outputs), finite and of the expected width: the only call of a user's model."""
-    values = predict(rows)
+    with deadline():
+        values = predict(rows)
     if n_outputs is not None and values.shape[1] != n_outputs:
         raise GameShapeError(
             f"`model` must return the same number of outputs every time. Got {n_outputs} first and "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import CodeType
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polyshap._types import BoolMatrix, FloatArray, Game
+from polyshap._types import BoolMatrix, FloatArray
 from polyshap.coalitions import pack
 from polyshap.errors import ArgumentError, ArgumentTypeError, GameValueError, PolyshapWarning
 from polyshap.execution.evaluate import checked_answer
@@ -68,7 +68,7 @@ def open_cache(cache: str | Path | Cache, model: Any, label: str = "the model") 
         warnings.warn(
             f"The cache {str(path)!r} holds values of {len(others)} other model{'s'[: len(others) > 1]} and "
             f"none of {label}. If it is one of them, name it yourself on every run: "
-            "cache=Cache(path, fingerprint='name and version').",
+            "cache=polyshap.execution.Cache(path, fingerprint='name and version').",
             PolyshapWarning,
             stacklevel=3,
         )
@@ -92,7 +92,8 @@ def fingerprint(thing: Any) -> str:
     except Exception as error:
         raise ArgumentError(
             f"`cache` must know which model it holds, and {type(thing).__name__} has no fingerprint: it "
-            f"cannot be pickled ({error}). Give cache=Cache(path, fingerprint='name and version')."
+            f"cannot be pickled ({error}). Give "
+            "cache=polyshap.execution.Cache(path, fingerprint='name and version')."
         ) from error
 
 
@@ -117,21 +118,19 @@ class CachedGame:
 
     Parameters
     ----------
-    game : Game
+    game : callable
     store : ValueStore
     identity : bytes
         Everything that the values depend on beside the model: row, background, imputer.
+    n_players : int
     """
 
-    game: Game
+    game: Callable[[BoolMatrix], FloatArray]
     store: ValueStore
     identity: bytes
+    n_players: int
     _known: dict[bytes, FloatArray] = field(default_factory=dict, repr=False)
     _read: list[int] = field(default_factory=lambda: [0], repr=False)
-
-    @property
-    def n_players(self) -> int:
-        return self.game.n_players
 
     @property
     def batch_size(self) -> int | None:

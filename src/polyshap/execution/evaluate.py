@@ -2,59 +2,146 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import closing
+from dataclasses import dataclass
 
 import numpy as np
 
 from polyshap._types import BoolMatrix, FloatArray
-from polyshap.errors import GameError, GameRaisedError, GameShapeError, GameValueError, PolyshapError
+from polyshap.errors import (
+    GameError,
+    GameRaisedError,
+    GameShapeError,
+    GameValueError,
+    InterruptedRun,
+    PolyshapError,
+    WorkerError,
+)
+from polyshap.execution.workers import Workers, run_chunks
 from polyshap.results import Observations
 from polyshap.sampling import Sample
 
 __all__ = ["GameFunction", "checked_answer", "evaluate", "observe"]
 
 GameFunction = Callable[[BoolMatrix], FloatArray]
+Advance = Callable[[int], object]
 
 
-def observe(game: GameFunction, sample: Sample, *, batch_size: int | None = None) -> Observations:
+def observe(
+    game: GameFunction,
+    sample: Sample,
+    *,
+    batch_size: int | None = None,
+    workers: Workers | None = None,
+    seconds: float | None = None,
+    advance: Advance | None = None,
+) -> Observations:
     """Evaluate both ends and the sample: the empty and the grand coalition come first."""
     n_players = sample.n_players
     ends = np.array([np.zeros(n_players, dtype=bool), np.ones(n_players, dtype=bool)])
-    values = evaluate(game, np.concatenate([ends, sample.coalitions]), batch_size=batch_size)
+    values = evaluate(
+        game,
+        np.concatenate([ends, sample.coalitions]),
+        batch_size=batch_size,
+        workers=workers,
+        seconds=seconds,
+        advance=advance,
+    )
     return Observations(sample, values[2:], values[0], values[1])
 
 
-def evaluate(game: GameFunction, coalitions: BoolMatrix, *, batch_size: int | None = None) -> FloatArray:
+def evaluate(
+    game: GameFunction,
+    coalitions: BoolMatrix,
+    *,
+    batch_size: int | None = None,
+    workers: Workers | None = None,
+    seconds: float | None = None,
+    advance: Advance | None = None,
+) -> FloatArray:
     """Values (m,) or (m, n_outputs) of `coalitions` (m, n_players), checked batch by batch.
 
-    Whatever goes wrong, the values seen so far are on the exception.
+    The batches are the same wherever they are evaluated. Whatever goes wrong, the values seen so far are on
+    the exception; Ctrl-C ends within one batch.
     """
-    size = len(coalitions) if batch_size is None else batch_size
-    done: list[FloatArray] = []
-    for start in range(0, len(coalitions), max(size, 1)):
-        # a game may write into its input: it gets a copy of its own
-        batch = coalitions[start : start + size].copy()
+    size = max(1, len(coalitions) if batch_size is None else batch_size)
+    batches = [(start, coalitions[start : start + size]) for start in range(0, len(coalitions), size)]
+    answer = _Answering(game)
+    done: dict[int, FloatArray] = {}
+    found: Generator[tuple[int, FloatArray]]
+    if workers is None:
+        found = ((index, answer(batch)) for index, batch in enumerate(batches))
+    else:
+        found = run_chunks(answer, batches, workers, seconds=seconds)
+    try:
+        with closing(found):
+            for index, values in found:
+                _check_width(values, done)
+                done[index] = values
+                if advance is not None:
+                    advance(len(values))
+    except (GameError, WorkerError, InterruptedRun) as error:
+        _keep(error, batches, done)
+        raise
+    except KeyboardInterrupt as stop:
+        interrupted = InterruptedRun("The run was interrupted. What was observed is in `.observed`.")
+        _keep(interrupted, batches, done)
+        raise interrupted from stop
+    return np.concatenate([done[index] for index in range(len(batches))])
+
+
+@dataclass(frozen=True, eq=False)
+class _Answering:
+    """A batch with its place -> checked values; goes to the workers."""
+
+    game: GameFunction
+
+    def __call__(self, batch: tuple[int, BoolMatrix]) -> FloatArray:
+        start, coalitions = batch
         try:
             try:
-                answer = game(batch)
+                # a game may write into its input: it gets a copy of its own
+                answer = self.game(coalitions.copy())
             except PolyshapError:
                 raise  # a game of ours says itself what went wrong
             except Exception as error:
+                place = f"{start}..{start + len(coalitions) - 1}"
                 raise GameRaisedError(
-                    f"The game raised {type(error).__name__} on coalitions {start}..{start + len(batch) - 1}: "
-                    f"{error}"
+                    f"The game raised {type(error).__name__} on coalitions {place}: {error}"
                 ) from error
-            done.append(checked_answer(answer, coalitions[start : start + size], done[0] if done else None))
+            return checked_answer(answer, coalitions)
         except GameError as error:
-            error.coalitions = coalitions[:start]
-            error.values = np.concatenate(done) if done else np.empty(0)
             if error.failed is None:
-                error.failed = coalitions[start : start + size]
+                error.failed = coalitions
             raise
-    return np.concatenate(done)
 
 
-def checked_answer(answer: object, batch: BoolMatrix, first: FloatArray | None = None) -> FloatArray:
+def _keep(
+    error: GameError | WorkerError | InterruptedRun,
+    batches: list[tuple[int, BoolMatrix]],
+    done: dict[int, FloatArray],
+) -> None:
+    """What was observed, on the exception that ended it."""
+    n_players = batches[0][1].shape[1]
+    seen = [batches[index][1] for index in sorted(done)]
+    coalitions = np.concatenate(seen) if seen else np.empty((0, n_players), dtype=bool)
+    values = np.concatenate([done[index] for index in sorted(done)]) if done else np.empty(0)
+    error.observed = {0: (coalitions, values)}
+    if isinstance(error, GameError):
+        error.coalitions, error.values = coalitions, values
+
+
+def _check_width(values: FloatArray, done: dict[int, FloatArray]) -> None:
+    first = next(iter(done.values()), values)
+    if values.shape[1:] != first.shape[1:]:
+        raise GameShapeError(
+            f"The game returned shape {first.shape} first and {values.shape} later. "
+            "It must return the same number of outputs every time."
+        )
+
+
+def checked_answer(answer: object, batch: BoolMatrix) -> FloatArray:
     """A copy of the game's answer as float64 of the right shape, finite."""
     try:
         values = np.array(answer, dtype=float)
@@ -66,11 +153,6 @@ def checked_answer(answer: object, batch: BoolMatrix, first: FloatArray | None =
         raise GameShapeError(
             f"The game must return shape ({len(batch)},) or ({len(batch)}, n_outputs) for {len(batch)} "
             f"coalitions. Got {values.shape}."
-        )
-    if first is not None and values.shape[1:] != first.shape[1:]:
-        raise GameShapeError(
-            f"The game returned shape {first.shape} first and {values.shape} later. "
-            "It must return the same number of outputs every time."
         )
     bad = ~np.isfinite(values.reshape(len(values), -1)).all(axis=1)
     if bad.any():

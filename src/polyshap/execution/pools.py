@@ -48,12 +48,15 @@ class Workers:
         Whether the workers see the files of this machine.
     processes : bool
         Whether a worker can be ended without ending the run.
+    close : callable
+        Ends what was made here.
     """
 
     open: Callable[[Work, float | None], Pool]
     count: Callable[[], int]
     same_host: bool
     processes: bool
+    close: Callable[[], None] = lambda: None
 
 
 def cancel(futures: Collection[Future[Any]]) -> None:
@@ -85,21 +88,25 @@ def as_workers(n_jobs: int | None = None, executor: Any = None) -> Workers | Non
             lambda work, seconds: _ThreadPool(executor, work), lambda: _size(executor), True, processes=False
         )
     if hasattr(executor, "submit") and not isinstance(executor, type):
-        make, owned = _maker(executor), False
+        kept = _Kept(_maker(executor), executor)
     elif callable(executor):
-        make, owned = executor, True
+        kept = _Kept(executor)
     else:
         raise ArgumentTypeError(
             "`executor` must be a Dask Client, an Executor or a function that makes one. "
             f"Got {type(executor).__name__}."
         )
-    first = None if owned else executor
     local = isinstance(executor, ProcessPoolExecutor) or type(executor).__module__.startswith("loky.")
+    return _of_processes(kept, lambda: _size(kept.made or executor), local)
+
+
+def _of_processes(kept: _Kept, count: Callable[[], int], same_host: bool) -> Workers:
     return Workers(
-        lambda work, seconds: _ProcessPool(make, packed(work, seconds), first),
-        lambda: _size(executor),
-        local,
+        lambda work, seconds: _ProcessPool(kept, packed(work, seconds)),
+        count,
+        same_host,
         processes=True,
+        close=lambda: kept.end(kill=False),
     )
 
 
@@ -119,9 +126,7 @@ def _own(n_jobs: int | None) -> Workers | None:
         made: Executor = loky.ProcessPoolExecutor(size, initializer=_ignore_interrupts, env=_OWN_ENVIRONMENT)
         return made
 
-    return Workers(
-        lambda work, seconds: _ProcessPool(make, packed(work, seconds)), lambda: size, True, processes=True
-    )
+    return _of_processes(_Kept(make), lambda: size, same_host=True)
 
 
 def _ignore_interrupts() -> None:
@@ -173,42 +178,25 @@ class _ThreadPool:
 
 
 @dataclass(eq=False)
-class _ProcessPool:
-    """Any executor: the model is found by its hash; one that was made here is closed here."""
+class _Kept:
+    """An executor that was given, or made here, and stays from one piece of work to the next."""
 
     make: Callable[[], Executor]
-    shipment: Shipment
     given: Executor | None = None
     made: Executor | None = None
-    folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="polyshap-")))
 
-    def __post_init__(self) -> None:
-        self.by_file = self.shipment.saved(self.folder)
-        if self.given is None:
+    def executor(self) -> Executor:
+        if self.made is None and self.given is None:
             self.made = self.make()
-
-    def submit(self, item: Any, with_data: bool) -> Future[Any]:
-        executor = self.made or self.given
-        assert executor is not None
-        shipment = replace(self.by_file, data=self.shipment.data) if with_data else self.by_file
-        return executor.submit(work_shipped, shipment, item)
+        found = self.made or self.given
+        assert found is not None
+        return found
 
     def renew(self) -> None:
-        self._end(kill=True)
-        self.made = self.make()
+        self.end(kill=True)
+        self.made, self.given = self.make(), None
 
-    def close(self, left: Collection[Future[Any]]) -> None:
-        if self.made is None:
-            cancel(left)
-        self._end(kill=bool(left))
-        shutil.rmtree(self.folder, ignore_errors=True)
-
-    def late(self) -> str:
-        """Where a process stood when its time was up."""
-        texts = [file.read_text() for file in sorted(self.folder.glob("late-*.txt"))]
-        return "\n".join(text for text in texts if text)
-
-    def _end(self, kill: bool) -> None:
+    def end(self, kill: bool) -> None:
         made, self.made = self.made, None
         if made is None:
             return
@@ -219,3 +207,34 @@ class _ProcessPool:
             for process in list((getattr(made, "_processes", None) or {}).values()):
                 process.kill()
         made.shutdown(wait=True)
+
+
+@dataclass(eq=False)
+class _ProcessPool:
+    """One piece of work on any executor: the model is found by its hash."""
+
+    kept: _Kept
+    shipment: Shipment
+    folder: Path = field(default_factory=lambda: Path(tempfile.mkdtemp(prefix="polyshap-")))
+
+    def __post_init__(self) -> None:
+        self.by_file = self.shipment.saved(self.folder)
+
+    def submit(self, item: Any, with_data: bool) -> Future[Any]:
+        shipment = replace(self.by_file, data=self.shipment.data) if with_data else self.by_file
+        return self.kept.executor().submit(work_shipped, shipment, item)
+
+    def renew(self) -> None:
+        self.kept.renew()
+
+    def close(self, left: Collection[Future[Any]]) -> None:
+        if left and self.kept.made is not None:
+            self.kept.end(kill=True)
+        else:
+            cancel(left)
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def late(self) -> str:
+        """Where a process stood when its time was up."""
+        texts = [file.read_text() for file in sorted(self.folder.glob("late-*"))]
+        return "\n".join(text for text in texts if text)

@@ -63,6 +63,8 @@ class Patient:
 
     predict: Callable[[Any], FloatArray]
     retries: Retries
+    asked: str = "`model`"
+    unit: str = "synthetic row"
 
     def __call__(self, rows: Any) -> FloatArray:
         try:
@@ -76,8 +78,8 @@ class Patient:
         """Answers of both halves of rows on which `error` was raised."""
         if len(rows) == 1:
             raise ModelRaisedError(
-                f"`model` raised {type(error).__name__} on one synthetic row, {self.retries.attempts + 1} "
-                f"times: {error}. The row: {shown(rows)}. It is in `.rows` of this exception.",
+                f"{self.asked} raised {type(error).__name__} on one {self.unit}, {self.retries.attempts + 1} "
+                f"times: {error}. It is {shown(rows)}, and in `.rows` of this exception.",
                 rows=rows,
             ) from error
         middle = len(rows) // 2

@@ -213,7 +213,7 @@ class ValueStore:
                 f"`cache` must hold values of this model. {str(self.path)!r} holds those of "
                 f"{stored['model']} with the fingerprint {stored['fingerprint'][:16]}; {self.label} has "
                 f"{self.fingerprint[:16]}. Give another file or a folder. If it is the same model, name it "
-                "yourself on every run: cache=Cache(path, fingerprint='name and version')."
+                "yourself on every run: cache=polyshap.execution.Cache(path, fingerprint='name and version')."
             )
 
     def _checked(self, game: bytes, row: tuple[int, bytes, int, int, bytes, bytes]) -> Batch:

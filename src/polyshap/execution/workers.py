@@ -7,17 +7,18 @@ from then on, so that the blame for a third falls on the right one.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
 from polyshap.errors import WorkerError
-from polyshap.execution.pools import Pool, Workers, as_workers
+from polyshap.execution.pools import Workers, as_workers
 from polyshap.execution.shipping import Answer, Failure, NotShipped, Work
 
-__all__ = ["Workers", "as_workers", "run_chunks"]
+__all__ = ["Workers", "as_workers", "run_chunks", "run_stream"]
 
 _TRIES = 3
 # Chunks given out beyond those that run, so that no worker waits for the driver.
@@ -37,7 +38,7 @@ _RENEWALS = 5
 
 def run_chunks(
     work: Work, items: Sequence[Any], workers: Workers, *, seconds: float | None = None, tries: int = _TRIES
-) -> Iterator[tuple[int, Any]]:
+) -> Generator[tuple[int, Any]]:
     """Yield (number, work(item)) of every item, in the order in which they are done.
 
     Parameters
@@ -56,51 +57,97 @@ def run_chunks(
     Exception
         What `work` itself raised, at once, with a note that names the chunk.
     """
-    if not items:
+    given = iter(items)
+    numbered = _Run(work, lambda: next(given, None), workers, tries, seconds, total=len(items))
+    with closing(numbered.results()) as results:
+        for number, _, value in results:
+            yield number, value
+
+
+def run_stream(
+    work: Work,
+    source: Callable[[], Any],
+    workers: Workers | None,
+    *,
+    seconds: float | None = None,
+    tries: int = _TRIES,
+) -> Generator[tuple[Any, Any]]:
+    """Yield (item, work(item)) for what `source` gives, asked whenever a worker could take more.
+
+    `source` returns None when it has nothing at the moment; what comes out may well give it more. Without
+    workers the same is done here, item by item.
+    """
+    if workers is None:
+        while (item := source()) is not None:
+            yield item, work(item)
         return
-    run = _Run(workers.open(work, seconds), items, workers.count, tries, seconds)
-    try:
-        yield from run.results()
-    finally:
-        run.pool.close(list(run.out))
+    with closing(_Run(work, source, workers, tries, seconds).results()) as results:
+        for _, item, value in results:
+            yield item, value
 
 
 @dataclass(eq=False)
 class _Run:
     """The state of one loop: what waits, what is out, what is suspected to end its worker."""
 
-    pool: Pool
-    items: Sequence[Any]
-    count: Callable[[], int]
+    work: Work
+    source: Callable[[], Any]
+    workers: Workers
     tries: int
     seconds: float | None
+    total: int | None = None
 
     def __post_init__(self) -> None:
-        self.waiting = deque(range(len(self.items)))
+        self.items: dict[int, Any] = {}  # given out or waiting, by number
+        self.n_items = 0
+        self.waiting: deque[int] = deque()
         self.suspects: deque[int] = deque()
         self.out: dict[Future[Any], int] = {}
-        self.losses = [0] * len(self.items)
+        self.losses: Counter[int] = Counter()
         self.unshipped: set[int] = set()
         self.alone = self.broken = False
         self.renewals = 0
 
-    def results(self) -> Iterator[tuple[int, Any]]:
-        while self.waiting or self.suspects or self.out:
-            self._give_out()
-            done, _ = wait(self.out, timeout=1.0, return_when=FIRST_COMPLETED)
-            yield from self._collect(done)
+    def results(self) -> Generator[tuple[int, Any, Any]]:
+        first = self._next()
+        if first is None:
+            return
+        self.waiting.append(first)
+        self.pool = self.workers.open(self.work, self.seconds)
+        try:
+            while self._give_out():
+                done, _ = wait(self.out, timeout=1.0, return_when=FIRST_COMPLETED)
+                yield from self._collect(done)
+        finally:
+            self.pool.close(list(self.out))
 
-    def _give_out(self) -> None:
+    def _next(self) -> int | None:
+        """The number of an item that waits, or of a new one."""
+        if self.waiting:
+            return self.waiting.popleft()
+        item = self.source()
+        if item is None:
+            return None
+        self.items[self.n_items] = item
+        self.n_items += 1
+        return self.n_items - 1
+
+    def _give_out(self) -> bool:
+        """Fill the window; False when all is done."""
         if self.broken:
             if self.out:  # the rest of a broken executor's futures fail in a moment
-                return
+                return True
             self._renew()
-        window = 1 if self.alone else _AHEAD * max(1, self.count())
-        while self.waiting and len(self.out) < window and not self.broken:
-            self._submit(self.waiting.popleft())
+        window = 1 if self.alone else _AHEAD * max(1, self.workers.count())
+        while len(self.out) < window and not self.broken:
+            index = self._next()
+            if index is None:
+                break
+            self._submit(index)
         if not self.out and self.suspects and not self.broken:
             self.alone = True
             self._submit(self.suspects.popleft())
+        return bool(self.out) or self.broken
 
     def _submit(self, index: int) -> None:
         try:
@@ -109,6 +156,7 @@ class _Run:
             if not _lost(error) and not isinstance(error, RuntimeError):
                 raise
             self.waiting.appendleft(index)  # it was never out: no blame
+            self.alone = False
             self.broken = True
         else:
             self.out[future] = index
@@ -123,7 +171,7 @@ class _Run:
         self.pool.renew()
         self.broken = False
 
-    def _collect(self, done: set[Future[Any]]) -> Iterator[tuple[int, Any]]:
+    def _collect(self, done: set[Future[Any]]) -> Iterator[tuple[int, Any, Any]]:
         failed: list[tuple[int, BaseException]] = []
         for future in sorted(done, key=self.out.__getitem__):
             index = self.out.pop(future)
@@ -141,10 +189,13 @@ class _Run:
             else:
                 assert isinstance(answer, Answer)
                 self.renewals = 0
-                yield index, answer.value
+                yield index, self.items.pop(index), answer.value
         for index, error in failed:
-            error.add_note(f"It happened in chunk {index} of {len(self.items)}.")
+            error.add_note(f"It happened in {self._name(index)}.")
             raise error
+
+    def _name(self, index: int) -> str:
+        return f"chunk {index}" + (f" of {self.total}" if self.total is not None else "")
 
     def _lose(self, index: int, error: BaseException | None) -> None:
         """Once more, the last time alone; then it is this chunk that ends its workers."""
@@ -158,11 +209,11 @@ class _Run:
         late = getattr(self.pool, "late", lambda: "")()
         if late:
             raise WorkerError(
-                f"A model call of chunk {index} of {len(self.items)} took longer than {self.seconds} s, "
+                f"A model call of {self._name(index)} took longer than {self.seconds} s, "
                 f"{self.tries} times. The last stacks:\n{late[-2000:]}"
             ) from error
         raise WorkerError(
-            f"Chunk {index} of {len(self.items)} ended its worker {self.tries} times. Run it here to see "
+            f"{self._name(index).capitalize()} ended its worker {self.tries} times. Run it here to see "
             "why (n_jobs=None); often the memory of a worker is too small for the model."
         ) from error
 

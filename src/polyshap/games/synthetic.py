@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from math import comb
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 
 from polyshap._types import BoolMatrix, FloatArray, IntArray
 from polyshap.errors import ArgumentError
@@ -65,8 +65,10 @@ class UnanimityGame:
         object.__setattr__(self, "coefficients", coefficients)
 
     @cached_property
-    def _members(self) -> sparse.csr_array:
+    def _members(self) -> Any:
         """Terms as rows of a sparse 0/1 matrix (n_terms, n_players)."""
+        from scipy import sparse  # 50 ms that other games need not pay
+
         sizes = self._sizes
         players = np.fromiter((player for term in self.terms for player in term), np.intp, int(sizes.sum()))
         pointers = np.concatenate([[0], np.cumsum(sizes)])

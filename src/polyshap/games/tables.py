@@ -36,7 +36,7 @@ class TableGame:
     >>> game = TableGame([0.0, 1.0, 2.0, 5.0])
     >>> game(np.array([[False, True], [True, True]])).tolist()
     [2.0, 5.0]
-    >>> game.shapley_values().tolist()
+    >>> game.shapley_values().round(12).tolist()
     [2.0, 3.0]
     """
 

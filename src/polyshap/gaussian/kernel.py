@@ -6,18 +6,20 @@ With s = +1 for a present and -1 for an absent player, b = sum_i w_i s_i s'_i an
     cov(e(s), e(s')) = a0       + sum_c a_c cosh(z_c b) / sinh(z_c W) + delta [s = s']        (even part)
 
 exp(b) = prod_i (cosh w_i + s_i s'_i sinh w_i), so the Fourier coefficient of a set T has a prior variance
-proportional to prod_{i in T} tanh(z_c w_i): w_i is the relevance of player i.
+proportional to prod_{i in T} tanh(z_c w_i): w_i is the relevance of player i. Two scales z_c, one nearly
+linear and one that reaches high orders, lowered the error on rough games and cost nothing on smooth ones.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from polyshap._types import FloatArray
 
-__all__ = ["CONSTANT_VARIANCE", "Parameters", "even_kernel", "hyperbolic", "odd_kernel"]
+__all__ = ["CONSTANT_VARIANCE", "Parameters", "even_kernel", "hyperbolic", "odd_from_inner", "odd_kernel"]
 
 # The even part is known up to a constant only; values have unit root mean square, so 100 is "unknown".
 CONSTANT_VARIANCE = 100.0
@@ -39,6 +41,9 @@ class Parameters:
         w, how much each player matters.
     scales : ndarray, shape (n_scales,)
         z_c, how slowly orders decay: small is nearly linear, large reaches high orders.
+    terms : tuple of tuples of int
+        Odd sets of players whose coefficient has a variance of its own, on top of the kernel's.
+    term_variances : ndarray, shape (n_terms,)
     """
 
     linear: float
@@ -46,6 +51,8 @@ class Parameters:
     nugget: float
     relevances: FloatArray
     scales: FloatArray
+    terms: tuple[tuple[int, ...], ...] = ()
+    term_variances: FloatArray | None = None
 
     @property
     def n_players(self) -> int:
@@ -56,21 +63,44 @@ class Parameters:
         """W."""
         return float(self.relevances.sum())
 
+    @property
+    def components(self) -> Iterator[tuple[float, float]]:
+        """Amplitude and scale of each smooth component."""
+        return zip(self.smooth.tolist(), self.scales.tolist(), strict=True)
+
+    @property
+    def variance(self) -> float:
+        """Prior variance of u at any coalition, the delta part included."""
+        own = 0.0 if self.term_variances is None else float(self.term_variances.sum())
+        return float(self.linear + self.smooth.sum() + self.nugget + own)
+
 
 def hyperbolic(b: FloatArray, total: float) -> tuple[FloatArray, FloatArray]:
     """sinh(b) / sinh(W) and cosh(b) / sinh(W) for |b| <= W, without overflow."""
-    up, down = np.exp(b - total), np.exp(-b - total)
+    up, down = np.exp(b - total), np.exp(-total - b)
     scale = -np.expm1(-2 * total)
-    return (up - down) / scale, (up + down) / scale
+    up /= scale
+    down /= scale
+    return up - down, up + down
+
+
+def odd_from_inner(b: FloatArray, parameters: Parameters) -> FloatArray:
+    """The smooth odd kernel as a function of b alone."""
+    total = parameters.total_relevance
+    kernel = b * (parameters.linear / total)
+    for amplitude, scale in parameters.components:
+        bound = scale * total
+        inner = scale * b
+        kernel += (amplitude / -np.expm1(-2 * bound)) * (np.exp(inner - bound) - np.exp(-bound - inner))
+    return np.asarray(kernel)
 
 
 def odd_kernel(left: FloatArray, right: FloatArray, parameters: Parameters) -> FloatArray:
     """Prior covariance of u without the delta term, sign rows (n, d) and (m, d) -> (n, m)."""
-    total = parameters.total_relevance
-    b = (left * parameters.relevances) @ right.T
-    kernel = b * (parameters.linear / total)
-    for amplitude, scale in zip(parameters.smooth, parameters.scales, strict=True):
-        kernel += amplitude * hyperbolic(scale * b, scale * total)[0]
+    kernel = odd_from_inner((left * parameters.relevances) @ right.T, parameters)
+    if parameters.term_variances is not None:
+        columns = term_columns(left, parameters.terms) * parameters.term_variances
+        kernel += columns @ term_columns(right, parameters.terms).T
     return kernel
 
 
@@ -79,6 +109,14 @@ def even_kernel(left: FloatArray, right: FloatArray, parameters: Parameters) -> 
     total = parameters.total_relevance
     b = (left * parameters.relevances) @ right.T
     kernel = np.full(b.shape, CONSTANT_VARIANCE)
-    for amplitude, scale in zip(parameters.smooth, parameters.scales, strict=True):
+    for amplitude, scale in parameters.components:
         kernel += amplitude * hyperbolic(scale * b, scale * total)[1]
     return kernel
+
+
+def term_columns(rows: FloatArray, terms: tuple[tuple[int, ...], ...]) -> FloatArray:
+    """prod_{i in T} s_i for each term: (n, d) -> (n, n_terms)."""
+    columns = np.empty((len(rows), len(terms)))
+    for index, term in enumerate(terms):
+        columns[:, index] = rows[:, list(term)].prod(axis=1)
+    return columns

@@ -5,61 +5,72 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import lapack
 
 from polyshap._types import FloatArray
 from polyshap.gaussian.kernel import Parameters, odd_kernel
+from polyshap.gaussian.linear import Factor, factorise
 from polyshap.gaussian.sections import delta_sections, delta_variance, prior_variance, smooth_sections
 
-__all__ = ["Posterior", "posterior"]
+__all__ = ["Posterior", "covariance", "posterior"]
 
-_BLOCK = 1 << 22
-_JITTER = 1e-13
+_BLOCK = 1 << 21  # elements of a block of the covariance: 16 MiB and a few temporaries
 
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """Factorised odd part: rows are half of the sample with the grand coalition last."""
+    """The odd part conditioned on half of the sample, the grand coalition last.
+
+    Attributes
+    ----------
+    parameters : Parameters
+    rows : ndarray, shape (n + 1, n_players)
+        Signs of the observed coalitions.
+    factor : Factor
+        Of their covariance.
+    sections : ndarray, shape (n + 1, n_players)
+        cov(phi_i, u(s_j)), the delta part included.
+    variance : ndarray, shape (n_players,)
+        Posterior variance of the Shapley values, for values of unit scale.
+    """
 
     parameters: Parameters
-    signs: FloatArray  # (n + 1, d)
-    factor: FloatArray  # lower Cholesky factor
-    sections: FloatArray  # cov(phi, u), (n + 1, d)
-    variance: FloatArray  # posterior variance of phi for unit scale, (d,)
+    rows: FloatArray
+    factor: Factor
+    sections: FloatArray
+    variance: FloatArray
 
     def solve(self, odd: FloatArray) -> FloatArray:
         """alpha = K^-1 u, (n + 1, k)."""
-        return np.asarray(lapack.dpotrs(self.factor, odd, lower=1)[0])
+        return self.factor.solve(odd)
 
     def values(self, alpha: FloatArray) -> FloatArray:
-        """Posterior means of the Shapley values, (d, k)."""
+        """Posterior means of the Shapley values, (n_players, k)."""
         return self.sections.T @ alpha
 
 
-def posterior(signs: FloatArray, parameters: Parameters) -> Posterior:
-    """Condition the prior on sign rows (n + 1, d), the grand coalition last."""
-    matrix = _matrix(signs, parameters)
-    diagonal = np.einsum("ii->i", matrix)
-    diagonal[:-1] += parameters.nugget
-    diagonal += _JITTER * diagonal.max()
-    factor, failed = lapack.dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
-    if failed:
-        raise np.linalg.LinAlgError("covariance of the observations is not positive definite")
-    sections = smooth_sections(signs, parameters)
-    sections[:-1] += parameters.nugget * delta_sections(signs[:-1])
-    whitened, _ = lapack.dtrtrs(factor, sections, lower=1)
-    prior = prior_variance(parameters) + parameters.nugget * delta_variance(signs.shape[1])
+def posterior(rows: FloatArray, parameters: Parameters) -> Posterior:
+    """Condition the prior on sign rows (n + 1, n_players), the grand coalition last."""
+    return conditioned(rows, parameters, factorise(covariance(rows, parameters)))
+
+
+def conditioned(rows: FloatArray, parameters: Parameters, factor: Factor) -> Posterior:
+    """The posterior whose covariance is factorised already."""
+    sections = smooth_sections(rows, parameters)
+    sections[:-1] += parameters.nugget * delta_sections(rows[:-1])
+    whitened = factor.whiten(sections)
+    prior = prior_variance(parameters) + parameters.nugget * delta_variance(rows.shape[1])
     variance = np.maximum(prior - np.einsum("ji,ji->i", whitened, whitened), 0.0)
-    return Posterior(parameters, signs, factor, sections, variance)
+    return Posterior(parameters, rows, factor, sections, variance)
 
 
-def _matrix(signs: FloatArray, parameters: Parameters) -> FloatArray:
-    """The smooth covariance in row blocks: no second n x n array."""
-    n = len(signs)
-    matrix = np.zeros((n, n))
-    block = max(1, _BLOCK // n)
-    for begin in range(0, n, block):
-        end = min(begin + block, n)
-        # the upper triangle of rows, which LAPACK reads as the lower one of columns
-        matrix[begin:end, begin:] = odd_kernel(signs[begin:end], signs[begin:], parameters)
+def covariance(rows: FloatArray, parameters: Parameters) -> FloatArray:
+    """The covariance of the observations, in blocks: the grand coalition, last, has no delta."""
+    n_rows = len(rows)
+    matrix = np.empty((n_rows, n_rows))
+    block = max(1, _BLOCK // n_rows)
+    for begin in range(0, n_rows, block):
+        end = min(begin + block, n_rows)
+        matrix[begin:end, begin:] = odd_kernel(rows[begin:end], rows[begin:], parameters)
+        matrix[end:, begin:end] = matrix[begin:end, end:].T
+    np.einsum("ii->i", matrix)[:-1] += parameters.nugget
     return matrix

@@ -17,9 +17,9 @@ from scipy.special import gammaln
 
 from polyshap._types import FloatArray
 from polyshap.coalitions import log_binomial
-from polyshap.gaussian.kernel import Parameters
+from polyshap.gaussian.kernel import Parameters, term_columns
 
-__all__ = ["delta_sections", "delta_variance", "prior_variance", "smooth_sections"]
+__all__ = ["delta_sections", "delta_variance", "log_constant", "prior_variance", "smooth_sections"]
 
 _MAX_NODES = 40
 
@@ -28,17 +28,20 @@ def smooth_sections(signs: FloatArray, parameters: Parameters) -> FloatArray:
     """cov(phi_i, u(s_j)) without the delta term: sign rows (n, d) -> (n, d)."""
     p = parameters
     sections = signs * (2 * p.linear / p.total_relevance * p.relevances)
-    for amplitude, scale in zip(p.smooth, p.scales, strict=True):
+    for amplitude, scale in p.components:
         w = scale * p.relevances
         t = np.tanh(w)
         x, weights = _nodes(p.n_players)
         xt = x[:, None] * t
         products = np.exp(
-            signs @ np.arctanh(xt).T + (0.5 * np.log1p(-(xt**2)).sum(axis=1) + _log_constant(w))
+            signs @ np.arctanh(xt).T + (0.5 * np.log1p(-(xt**2)).sum(axis=1) + log_constant(w))
         )
         products *= amplitude * weights
         plain = t / (1 - xt**2)
         sections += signs * (products @ plain) - products @ (plain * xt)
+    if p.term_variances is not None:
+        columns = term_columns(signs, p.terms) * p.term_variances
+        sections += columns @ _term_shares(p)
     return sections
 
 
@@ -46,16 +49,26 @@ def prior_variance(parameters: Parameters) -> FloatArray:
     """var(phi_i) without the delta term: (d,)."""
     p = parameters
     variance = 4 * p.linear / p.total_relevance * p.relevances
-    for amplitude, scale in zip(p.smooth, p.scales, strict=True):
+    for amplitude, scale in p.components:
         w = scale * p.relevances
         t = np.tanh(w)
         x, weights = _nodes(p.n_players)
         xy = np.outer(x, x).ravel()
         mass = np.outer(weights, weights).ravel()
         factors = np.log1p(xy[:, None] * t)
-        products = mass * np.exp(factors.sum(axis=1) + _log_constant(w))
+        products = mass * np.exp(factors.sum(axis=1) + log_constant(w))
         variance = variance + amplitude * t * (products @ (1 / (1 + xy[:, None] * t)))
-    return variance
+    if p.term_variances is not None:
+        variance = variance + p.term_variances @ _term_shares(p) ** 2
+    return np.asarray(variance)
+
+
+def _term_shares(parameters: Parameters) -> FloatArray:
+    """2 / |T| for the members of each term, (n_terms, d)."""
+    shares = np.zeros((len(parameters.terms), parameters.n_players))
+    for index, term in enumerate(parameters.terms):
+        shares[index, list(term)] = 2 / len(term)
+    return shares
 
 
 def delta_sections(signs: FloatArray) -> FloatArray:
@@ -72,9 +85,8 @@ def delta_sections(signs: FloatArray) -> FloatArray:
 def delta_variance(n_players: int) -> float:
     """Variance of phi_i from the delta part for delta = 1: squared weights summed over all pairs."""
     sizes = np.arange(1, n_players)
-    member, other = _size_weights(n_players)
+    member, _ = _size_weights(n_players)
     # every pair has one coalition with player i: those of size s number binom(d-1, s-1)
-    del other
     return float((np.exp(log_binomial(n_players - 1, sizes - 1)) * member**2).sum())
 
 
@@ -92,7 +104,7 @@ def _nodes(n_players: int) -> tuple[FloatArray, FloatArray]:
     return x, weights
 
 
-def _log_constant(w: FloatArray) -> float:
+def log_constant(w: FloatArray) -> float:
     """log of prod cosh(w_i) / sinh(W)."""
     log_cosh = np.logaddexp(w, -w) - np.log(2.0)
     total = float(w.sum())

@@ -1,0 +1,123 @@
+"""Draw the pictures of the README: what an explanation looks like, and the error against the calls spent.
+
+    python docs/assets/draw_pictures.py
+
+Writes overview.png, accuracy.csv (one line a game, budget and estimator) and accuracy.png into its own
+folder; takes a few minutes of one core. The games are the path-dependent games of forests on two data sets
+of scikit-learn, whose exact Shapley values have a closed form.
+"""
+
+from __future__ import annotations
+
+import csv
+import warnings
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from sklearn.datasets import load_breast_cancer, load_diabetes
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+import polyshap
+from polyshap import plots
+from polyshap.errors import RankWarning
+from polyshap.games.tree_models import read_trees
+from polyshap.games.trees import TreeGame, tree_shapley_values
+
+FOLDER = Path(__file__).parent
+ROWS, SEEDS = 5, 4
+# estimator -> label, colour (Okabe and Ito), marker
+ESTIMATORS = {
+    "permutation": ("permutation sampling", "#999999", "v"),
+    "kernelshap": ("KernelSHAP (paired)", "#56B4E9", "s"),
+    "leverageshap": ("LeverageSHAP = 2-PolySHAP", "#0072B2", "D"),
+    "polyshap-3": ("3-PolySHAP", "#009E73", "^"),
+    "regression-msr": ("RegressionMSR", "#E69F00", "x"),
+    "adaptive": ("adaptive", "#D55E00", "o"),
+}
+BUDGETS = {
+    "diabetes, 10 features": (24, 48, 96, 192, 384, 768),
+    "breast cancer, 30 features": (64, 128, 256, 512, 1024),
+}
+
+
+def games():
+    """Name -> (ensemble, rows): ten trees each, as in the paper's experiments."""
+    diabetes, cancer = load_diabetes(), load_breast_cancer()
+    options = {"n_estimators": 10, "max_depth": 10, "random_state": 40}
+    regressor = RandomForestRegressor(**options).fit(diabetes.data[ROWS:], diabetes.target[ROWS:])
+    classifier = RandomForestClassifier(**options).fit(cancer.data[ROWS:], cancer.target[ROWS:])
+    return {
+        "diabetes, 10 features": (read_trees(regressor), diabetes.data[:ROWS]),
+        "breast cancer, 30 features": (read_trees(classifier), cancer.data[:ROWS]),
+    }
+
+
+def measure():
+    """Lines (game, budget, estimator, relative error): root of mean squared error over mean squared value."""
+    for game, (trees, rows) in games().items():
+        exact = tree_shapley_values(trees, rows)[..., -1]  # the last class of a classifier
+        n_players = rows.shape[1]
+        for budget in BUDGETS[game]:
+            for name in ESTIMATORS:
+                errors = [
+                    error_of(name, TreeGame(trees, rows[row]), n_players, budget, exact[row], seed)
+                    for row in range(ROWS)
+                    for seed in range(SEEDS)
+                ]
+                if None not in errors:
+                    yield game, budget, name, float(np.sqrt(np.mean(errors)))
+
+
+def error_of(name, game, n_players, budget, exact, seed):
+    """Normalised squared error of one run; None where the estimator lacks equations."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RankWarning)
+        try:
+            values = polyshap.estimate(game, n_players, budget, name, random_state=seed).values
+        except RankWarning:
+            return None
+    values = values.reshape(n_players, -1)[:, -1]
+    return np.mean((values - exact) ** 2) / np.mean(exact**2)
+
+
+def draw_accuracy(lines):
+    figure = Figure(figsize=(9.5, 3.9), layout="constrained")
+    for ax, game in zip(figure.subplots(1, 2), BUDGETS, strict=True):
+        for name, (label, colour, marker) in ESTIMATORS.items():
+            points = [(budget, error) for what, budget, who, error in lines if (what, who) == (game, name)]
+            if points:
+                ax.plot(*zip(*points, strict=True), color=colour, marker=marker, label=label, ms=5)
+        ax.set(title=game, xlabel="model calls (coalitions) for a row", xscale="log", yscale="log")
+        ax.set_xticks(BUDGETS[game], labels=map(str, BUDGETS[game]))
+        ax.minorticks_off()
+        ax.grid(alpha=0.25)
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value:.3%}".rstrip("0").rstrip(".%") + " %")
+    figure.axes[0].set_ylabel("error, relative to the size of the values")
+    figure.axes[0].legend(fontsize=8)
+    figure.savefig(FOLDER / "accuracy.png", dpi=110)
+
+
+def draw_overview():
+    data = load_diabetes(scaled=False)
+    model = RandomForestRegressor(n_estimators=20, min_samples_leaf=3, random_state=0)
+    model.fit(data.data[60:], data.target[60:])
+    x = polyshap.explain(
+        model, data.data[:60], data.data[60::15], budget=100, feature_names=data.feature_names, random_state=0
+    )
+    figure = Figure(figsize=(11, 4.2), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    plots.waterfall(x, row=0, ax=left)
+    plots.beeswarm(x, ax=right)
+    figure.savefig(FOLDER / "overview.png", dpi=100)
+
+
+if __name__ == "__main__":
+    draw_overview()
+    table = FOLDER / "accuracy.csv"
+    measured = list(measure())
+    with table.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(("game", "budget", "estimator", "relative_error"))
+        writer.writerows((game, budget, name, f"{error:.4g}") for game, budget, name, error in measured)
+    draw_accuracy(measured)

@@ -1,0 +1,76 @@
+"""An expensive model: stop early, pay once
+=========================================
+
+When a call costs seconds or money, two things help: stop as soon as the error bars are small enough, and keep
+every answer, so that a run that was ended, or is repeated with a larger budget, does not pay again.
+"""
+
+# %%
+# A slow simulation
+# -----------------
+# A dozen parameters; each run is counted.
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import polyshap
+from polyshap import plots
+from polyshap.execution.cache import Cache
+
+calls = 0
+rates = np.linspace(0.2, 1.5, 12)
+
+
+def simulate(rows):
+    """An oscillator driven by twelve inputs, run for two hundred steps."""
+    global calls
+    calls += len(rows)
+    position, speed = np.zeros(len(rows)), np.zeros(len(rows))
+    for step in range(200):
+        push = (rows * np.sin(rates * step / 10)).sum(axis=1)
+        speed = 0.9 * speed + 0.1 * np.tanh(push) - 0.05 * position
+        position = position + speed
+    return position
+
+
+rng = np.random.default_rng(0)
+background, rows = rng.normal(size=(5, 12)), rng.normal(size=(4, 12))
+
+# %%
+# Stop when the errors are small
+# ------------------------------
+# `tolerance` is a share of the distance between the prediction and the base value. Coalitions are asked
+# for in stages, and rows leave as they are done.
+x = polyshap.explain(simulate, rows, background, budget=1000, tolerance=0.06, random_state=0)
+print("coalitions for each row", x.row_evaluations, "within the tolerance:", x.diagnostics.converged)
+
+# %%
+# Pay once
+# --------
+# One row as a game, with a cache in a folder. The name of the model is given, since functions of a session
+# have no lasting one.
+
+
+def game(coalitions):
+    filled = np.where(coalitions[:, None, :], rows[0], background)
+    return simulate(filled.reshape(-1, 12)).reshape(len(coalitions), -1).mean(axis=1)
+
+
+folder = tempfile.TemporaryDirectory()
+cache = Cache(Path(folder.name) / "values", fingerprint="oscillator, version 1")
+calls = 0
+first = polyshap.estimate(game, 12, 200, random_state=0, cache=cache)
+print("first run:", calls, "simulations")
+calls = 0
+again = polyshap.estimate(game, 12, 200, random_state=0, cache=cache)
+print("the same once more:", calls, "simulations")
+assert calls == 0
+assert (again.values == first.values).all()
+
+# %%
+# How the estimate settles
+# ------------------------
+series = [polyshap.estimate(game, 12, budget, random_state=0, cache=cache) for budget in (50, 100, 200, 400)]
+plots.convergence(series, names=[f"input {number}" for number in range(12)])
+folder.cleanup()

@@ -1,0 +1,95 @@
+"""Which plan each row gets: its own players and estimator, or the one that all rows share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+
+from polyshap._types import BoolMatrix, IntArray
+from polyshap.estimation import choose
+from polyshap.estimators.adaptive import Adaptive
+from polyshap.prepared import Prepared
+from polyshap.rowwise import Plan, RowRun, plan_for
+from polyshap.sharing import PILOT_PAIRS, PILOT_ROWS, learn_shared, unlearned
+
+__all__ = ["Planner"]
+
+_PILOT_STREAM = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Planner:
+    """Plans of one call.
+
+    Attributes
+    ----------
+    prepared : Prepared
+    budget : int
+    tolerance : float, optional
+    shared : Plan, optional
+        For all rows whose coalitions are not few enough to enumerate.
+    """
+
+    prepared: Prepared
+    budget: int
+    tolerance: float | None
+    shared: Plan | None = None
+
+    def __post_init__(self) -> None:
+        # rows with equally many players have one design, and rows with the same players one plan
+        object.__setattr__(self, "_design", lru_cache(maxsize=64)(self._drawn))
+        object.__setattr__(self, "_own", lru_cache(maxsize=None)(self._plan_of))
+
+    def plan_row(self, active: BoolMatrix, digest: int | None) -> Plan:
+        """The plan of a row with these active players."""
+        players = np.flatnonzero(active)
+        if self.shared is not None and len(players) > 1 and not self._reaches_all(len(players)):
+            return self.shared
+        return self.plan(players, digest)
+
+    def plan(self, players: IntArray, digest: int | None = None) -> Plan:
+        found: Plan = self._own(tuple(players.tolist()), digest)  # type: ignore[attr-defined]
+        return found
+
+    def _reaches_all(self, n_players: int) -> bool:
+        return n_players < 63 and self.budget >= 1 << n_players
+
+    def _plan_of(self, players: tuple[int, ...], digest: int | None) -> Plan:
+        drawn: Plan = self._design(len(players), digest)  # type: ignore[attr-defined]
+        return replace(drawn, players=np.array(players, dtype=np.intp))
+
+    def _drawn(self, n_players: int, digest: int | None) -> Plan:
+        estimator = choose(self.prepared.estimator, max(n_players, 1), self.budget)
+        staged = self.tolerance is not None and isinstance(estimator, Adaptive)
+        members = np.arange(n_players)
+        return plan_for(estimator, members, self.budget, self.prepared.seed, staged=staged, digest=digest)
+
+    def sharing(self) -> tuple[Planner, int]:
+        """The planner with parameters learned from background rows, and the calls that took.
+
+        Estimators without parameters to learn share everything anyway.
+        """
+        everybody = np.arange(len(self.prepared.players))
+        plan = self.plan(everybody)
+        base = plan.estimator
+        if not isinstance(base, Adaptive) or base.design == "sequential" or base.prior is not None:
+            return self, 0
+        if len(everybody) < 2 or self._reaches_all(len(everybody)):
+            return self, 0
+        estimator, n_evaluations = self._learned(plan, base)
+        return replace(self, shared=replace(plan, estimator=estimator)), n_evaluations
+
+    def _learned(self, plan: Plan, base: Adaptive) -> tuple[Adaptive, int]:
+        background = self.prepared.background
+        if len(background) < 2:
+            return unlearned(base, len(plan.players)), 0
+        rng = np.random.default_rng([self.prepared.seed, _PILOT_STREAM])
+        chosen = rng.permutation(len(background))[:PILOT_ROWS]
+        task = self.prepared.bind(background.take(np.sort(chosen)))
+        run = RowRun(task.games, np.ones_like(task.active), task.empty)
+        count = min(PILOT_PAIRS, plan.stages[-1])
+        observed = [run.observe(plan, index, count) for index in range(len(task.table))]
+        seen = np.asarray(task.active.any(axis=0))
+        return learn_shared(base, observed, seen), sum(one.n_evaluations for one in observed)

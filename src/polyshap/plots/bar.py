@@ -1,0 +1,86 @@
+"""The values of one row as signed bars, with 95 % intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polyshap._types import IntArray
+from polyshap.explanation import Explanation
+from polyshap.plots.canvas import INK, Result, colours_of, new_axes, one_row, tidy
+from polyshap.plots.global_importance import global_importance
+from polyshap.plots.labels import feature_label, signed
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["bar"]
+
+
+def bar(
+    result: Result,
+    *,
+    ax: Axes | None = None,
+    row: int | None = None,
+    max_features: int = 12,
+    names: Sequence[str] | None = None,
+) -> Axes:
+    """Signed bars of one row, strongest on top; several rows without `row` become `global_importance`.
+
+    Parameters
+    ----------
+    result : Explanation or Estimate
+    ax : matplotlib Axes, optional
+        Drawn on a new figure without.
+    row : int, optional
+    max_features : int
+        The rest is summed up in one bar.
+    names : sequence of str, optional
+        In place of the feature names, or for the players of an estimate.
+
+    Returns
+    -------
+    matplotlib Axes
+    """
+    if isinstance(result, Explanation) and not result.is_row and len(result) > 1 and row is None:
+        return global_importance(result, ax=ax, max_features=max_features, names=names)
+    seen = one_row(result, row, names)
+    order = seen.strongest(max_features)
+    values = seen.values[0]
+    rest = len(values) - len(order)
+    heights = [float(values[j]) for j in order]
+    labels = [feature_label(seen, 0, int(j)) for j in order]
+    if rest:
+        heights.append(float(values.sum() - values[order].sum()))
+        labels.append(f"{rest} others")
+    ax = new_axes(ax, 6.4, 1.0 + 0.32 * len(heights))
+    places = np.arange(len(heights))[::-1]
+    ax.barh(places, heights, color=colours_of(np.array(heights)), height=0.66, zorder=2)
+    if seen.errors is not None:
+        ax.errorbar(heights[: len(order)], places[: len(order)], xerr=seen.errors[0][order],
+                    fmt="none", ecolor=INK, elinewidth=1.1, capsize=2.5, zorder=3)  # fmt: skip
+    ax.set_yticks(places, labels)
+    _write_values(ax, heights, places, [0.0] * len(heights) if seen.errors is None
+                  else [*seen.errors[0][order], *([0.0] if rest else [])])  # fmt: skip
+    ax.set_xlabel(seen.label)
+    ax.set_ylim(-0.7, len(heights) - 0.3)
+    tidy(ax)
+    return ax
+
+
+def _write_values(ax: Axes, heights: Sequence[float], places: IntArray, margins: Sequence[float]) -> None:
+    """Numbers beside the bars, outside of the whiskers."""
+    scale = max(map(abs, heights)) or 1.0
+    for height, place, margin in zip(heights, places, margins, strict=True):
+        side = 1 if height >= 0 else -1
+        ax.annotate(signed(height, scale), (height + side * margin, place), (4 * side, 0),
+                    textcoords="offset points", va="center", ha="left" if side > 0 else "right",
+                    fontsize="small", color=INK)  # fmt: skip
+    low = min(0.0, *(height - margin for height, margin in zip(heights, margins, strict=True)))
+    high = max(0.0, *(height + margin for height, margin in zip(heights, margins, strict=True)))
+    # the share of the axes that a number takes: eight points a character, and a gap
+    inches = ax.get_window_extent().width / ax.figure.dpi
+    room = min(0.4, (8 * len(signed(scale, scale)) + 4) / (72 * inches)) * (high - low or 1.0)
+    ax.set_xlim(low - room * (min(heights) < 0), high + room * (max(heights) >= 0))

@@ -1,0 +1,177 @@
+"""What every plot shares: the axes, the colours, the names, and one view of estimates and explanations."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polyshap._types import FloatArray, IntArray
+from polyshap.errors import ArgumentError, optional_import
+from polyshap.explanation import Explanation
+from polyshap.results import Estimate
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = [
+    "GREY",
+    "INK",
+    "NEGATIVE",
+    "POSITIVE",
+    "WIDTH",
+    "Result",
+    "View",
+    "colours_of",
+    "diverging",
+    "escaped",
+    "new_axes",
+    "one_row",
+    "shorten",
+    "tidy",
+    "view",
+]
+
+Result = Explanation | Estimate
+
+# Half width of a 95 % interval in standard errors.
+WIDTH = 1.959963984540054
+# Orange is lighter than blue, also printed in grey and for every kind of colour blindness.
+POSITIVE, NEGATIVE = "#e08214", "#2d5f9a"
+INK, GREY = "#222222", "#8a8a8a"
+_LONGEST_NAME = 26
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """Rows of one output: values (n_rows, n_players) with what belongs to them."""
+
+    values: FloatArray
+    errors: FloatArray | None  # half widths of 95 % intervals, like `values`
+    data: NDArray[Any] | None
+    names: tuple[str, ...]
+    base: FloatArray
+    predictions: FloatArray
+    output: str | None
+
+    @property
+    def importance(self) -> FloatArray:
+        """Mean absolute value of each player, (n_players,)."""
+        return np.asarray(np.abs(self.values).mean(axis=0))
+
+    def strongest(self, limit: int) -> IntArray:
+        """Players by importance, at most `limit` of them."""
+        return np.argsort(-self.importance, kind="stable")[: max(1, limit)]
+
+    @property
+    def label(self) -> str:
+        """What the values are, for an axis."""
+        return "contribution" if self.output is None else f"contribution to {shorten(self.output)}"
+
+
+def view(result: Result, names: Sequence[str] | None = None) -> View:
+    """An estimate as one row, an explanation as its rows; several outputs are refused."""
+    if isinstance(result, Estimate):
+        if result.values.ndim > 1:
+            raise ArgumentError(
+                f"`result` must hold one output. Got an estimate of {result.values.shape[1]} outputs. "
+                "Estimate the game of one output."
+            )
+        return View(
+            values=result.values[None],
+            errors=None if result.standard_errors is None else WIDTH * result.standard_errors[None],
+            data=None,
+            names=_checked_names(names, tuple(f"player {i}" for i in range(result.n_players))),
+            base=np.atleast_1d(result.baseline),
+            predictions=np.atleast_1d(result.total),
+            output=None,
+        )
+    if isinstance(result.output_names, tuple):
+        shown = ", ".join(map(repr, result.output_names[:8]))
+        raise ArgumentError(
+            f"`result` must hold one output. Got {len(result.output_names)}: {shown}. "
+            f"Choose one: x[..., {result.output_names[-1]!r}]."
+        )
+    errors = result.standard_errors
+    return View(
+        values=np.atleast_2d(result.values),
+        errors=None if errors is None else WIDTH * np.atleast_2d(errors),
+        data=np.atleast_2d(result.data),
+        names=_checked_names(names, result.feature_names),
+        base=np.atleast_1d(result.base_values),
+        predictions=np.atleast_1d(result.predictions),
+        output=result.output_names,
+    )
+
+
+def _checked_names(names: Sequence[str] | None, default: tuple[str, ...]) -> tuple[str, ...]:
+    if names is None:
+        return default
+    if len(names) != len(default):
+        raise ArgumentError(
+            f"`names` must hold one name for each of {len(default)} players. Got {len(names)}."
+        )
+    return tuple(map(str, names))
+
+
+def one_row(result: Result, row: int | None, names: Sequence[str] | None = None) -> View:
+    """A view of a single row; which one may be left out where there is only one."""
+    return view(result.row(row) if isinstance(result, Explanation) else result, names)
+
+
+def new_axes(ax: Axes | None, width: float, height: float) -> Axes:
+    """The given axes, or those of a new figure in inches.
+
+    Where pyplot is in use the figure is one of its own, so that notebooks and `plt.show()` find it;
+    otherwise nothing global is touched: `axes.figure.savefig(...)`.
+    """
+    if ax is not None:
+        return ax
+    figures = optional_import("matplotlib.figure", extra="plot", purpose="A plot")
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    make = figures.Figure if pyplot is None else pyplot.figure
+    axes: Axes = make(figsize=(width, height), layout="constrained").add_subplot()
+    return axes
+
+
+def shorten(name: object, limit: int = _LONGEST_NAME) -> str:
+    """A name on one line, cut in its middle so that both ends stay, never read as mathematics.
+
+    >>> shorten("a_very_long_name_of_a_measured_quantity_in_mm")
+    'a_very_long_nam…tity_in_mm'
+    """
+    text = "".join(one if one.isprintable() else " " for one in str(name))
+    if len(text) > limit:
+        tail = (limit - 1) * 3 // 7
+        text = f"{text[: limit - 1 - tail]}…{text[-tail:]}"
+    return escaped(text)
+
+
+def escaped(text: str) -> str:
+    """Text with dollar signs, which matplotlib would read as mathematics."""
+    return text.replace("$", r"\$")
+
+
+def colours_of(values: FloatArray) -> list[str]:
+    """Orange above zero, blue below."""
+    return [POSITIVE if value >= 0 else NEGATIVE for value in values]
+
+
+def diverging() -> Any:
+    """Blue through grey to yellow, ever lighter: the sign shows in grey, too."""
+    colours = optional_import("matplotlib.colors", extra="plot", purpose="A plot")
+    steps = ["#0b2e63", "#3f70b2", "#adb1b6", "#f1b44c", "#ffeab0"]
+    return colours.LinearSegmentedColormap.from_list("polyshap", steps)
+
+
+def tidy(ax: Axes, *, zero: bool = True) -> None:
+    """A zero line, and no frame that says nothing."""
+    for side in ("top", "right", "left"):
+        ax.spines[side].set_visible(False)
+    ax.tick_params(axis="y", length=0)
+    if zero:
+        ax.axvline(0.0, color=GREY, linewidth=0.8, zorder=0.5)

@@ -1,0 +1,46 @@
+"""Words and numbers in plots."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from polyshap.plots.canvas import View, shorten
+
+__all__ = ["feature_label", "plain_number", "signed", "value_text"]
+
+
+def signed(value: float, scale: float) -> str:
+    """Three digits of the largest number beside it, with a true minus sign; zero has none.
+
+    >>> signed(-0.5, 1.0), signed(-0.001, 1.0)
+    ('−0.50', '0.00')
+    """
+    text = plain_number(abs(value), scale)
+    if not text.strip("0."):
+        return text
+    return ("−" if value < 0 else "+") + text
+
+
+def plain_number(value: float, scale: float) -> str:
+    """Three digits of the largest number beside it.
+
+    >>> plain_number(0.123456, 20.0)
+    '0.1'
+    """
+    digits = 2 - int(np.floor(np.log10(scale))) if scale > 0 and np.isfinite(scale) else 2
+    return f"{value:.{digits}f}" if 0 <= digits <= 6 else f"{value:.3g}"
+
+
+def value_text(value: Any) -> str:
+    """A feature's value, short."""
+    if isinstance(value, float | np.floating):
+        return f"{value:.4g}"
+    return str(value)
+
+
+def feature_label(seen: View, row: int, player: int) -> str:
+    """A label `name = value`, or the name alone where there is no data; each part cut by itself."""
+    name = shorten(seen.names[player])
+    return name if seen.data is None else f"{name} = {shorten(value_text(seen.data[row, player]), 16)}"

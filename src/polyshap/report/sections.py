@@ -1,0 +1,127 @@
+"""The parts of the page that need no script, as HTML with everything escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+import numpy as np
+
+from polyshap._types import FloatArray, IntArray
+from polyshap.errors import NotAvailableError
+from polyshap.explanation import Explanation
+from polyshap.report.content import Content
+from polyshap.report.words import Remark
+from polyshap.text_tables import number
+
+__all__ = ["facts", "importance", "interactions", "remark_list"]
+
+_MOST_BARS = 20
+_MOST_PAIRS = 15
+_INTERACTION_ROWS = 20  # rows whose interactions are computed for the summary
+_LEVELS = {"warning": "Warning", "good": "Good", "note": "Note"}
+
+
+def facts(pairs: Sequence[tuple[str, str]]) -> str:
+    """Names with their values."""
+    return "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>" for name, value in pairs)
+
+
+def remark_list(found: Sequence[Remark]) -> str:
+    """One line each, the kind of news in words and not by colour alone."""
+    lines = (
+        f'<li class="{remark.level}"><strong>{_LEVELS[remark.level]}</strong> '
+        f"<span>{escape(remark.text)}</span></li>"
+        for remark in found
+    )
+    return "".join(lines)
+
+
+def importance(content: Content) -> str:
+    """A table of bars for each output: mean absolute contribution over all rows."""
+    return "".join(_importance(content, k) for k in range(len(content.outputs)))
+
+
+def _importance(content: Content, k: int) -> str:
+    means = np.abs(content.values[:, :, k]).mean(axis=0)
+    errors = None if content.errors is None else content.errors[:, :, k].mean(axis=0)
+    order = np.argsort(-means, kind="stable")[:_MOST_BARS]
+    widest = float(max(means[j] + (0 if errors is None else errors[j]) for j in order)) or 1.0
+    lines = [
+        _bar_line(
+            content.features[j],
+            means[j],
+            0.0 if errors is None else float(errors[j]),
+            widest,
+            number(means[j], widest),
+        )
+        for j in order
+    ]
+    rest = len(means) - len(order)
+    more = (
+        f"<caption>{rest} more features share {_share(means, order)} of the total.</caption>" if rest else ""
+    )
+    return _table(k, lines, more)
+
+
+def _table(k: int, lines: Sequence[str], caption: str = "") -> str:
+    """Shown for the first output; the script shows it for another."""
+    hidden = " hidden" if k else ""
+    body = "".join(lines)
+    return f'<table class="bars" data-output="{k}"{hidden}>{caption}<tbody>{body}</tbody></table>'
+
+
+def _share(means: FloatArray, order: IntArray) -> str:
+    total = float(means.sum()) or 1.0
+    return f"{1 - float(means[order].sum()) / total:.1%}"
+
+
+def _bar_line(name: str, value: float, error: float, widest: float, text: str, kind: str = "size") -> str:
+    """A row of a table: name, bar with its whisker on a scale of 0 to 100, number."""
+    end = 100 * value / widest
+    whisker = ""
+    if error:
+        low, high = max(0.0, end - 100 * error / widest), end + 100 * error / widest
+        whisker = f'<path class="whisker" d="M{low:.2f} 10H{high:.2f}M{low:.2f} 6V14M{high:.2f} 6V14"/>'
+    drawing = (
+        '<svg viewBox="0 0 100 20" preserveAspectRatio="none" aria-hidden="true">'
+        f'<rect class="{kind}" x="0" y="3" width="{end:.2f}" height="14"/>{whisker}</svg>'
+    )
+    figures = escape(text) + (f' <span class="error">±{number(error, widest)}</span>' if error else "")
+    return f'<tr><th scope="row">{escape(name)}</th><td class="plot">{drawing}</td><td>{figures}</td></tr>'
+
+
+def interactions(x: Explanation, content: Content) -> str:
+    """The strongest pairs of each output, from at most twenty rows."""
+    rows = np.unique(np.linspace(0, len(content.values) - 1, _INTERACTION_ROWS).round().astype(int))
+    chosen = [x] if x.is_row else [x[int(row)] for row in rows]
+    try:
+        found = [one.interactions(order=2) for one in chosen]
+    except NotAvailableError:
+        return (
+            f"<p>{escape(x.diagnostics.estimator)} gives no interactions here. With an estimator that fits "
+            "them, such as polyshap-2, polyshap-3 or exact, this section lists the strongest pairs.</p>"
+        )
+    n_outputs = len(content.outputs)
+    totals: dict[tuple[int, ...], FloatArray] = {}
+    for terms in found:
+        for term, value in terms.items():
+            flat = np.reshape(value, n_outputs).astype(float)
+            sums = totals.setdefault(term, np.zeros((2, n_outputs)))
+            sums += np.stack([np.abs(flat), flat])
+    said = f"Mean size over {len(chosen)} row{'s'[: len(chosen) > 1]}, in brackets the mean with its sign."
+    return f"<p>{said}</p>" + "".join(_pair_tables(totals, content, len(chosen)))
+
+
+def _pair_tables(totals: dict[tuple[int, ...], FloatArray], content: Content, n_rows: int) -> Iterator[str]:
+    for k in range(len(content.outputs)):
+        strongest = sorted(totals, key=lambda term: -totals[term][0, k])[:_MOST_PAIRS]
+        widest = max((float(totals[term][0, k]) / n_rows for term in strongest), default=1.0) or 1.0
+        lines = []
+        for term in strongest:
+            size, mean = totals[term][:, k] / n_rows
+            name = " × ".join(content.features[j] for j in term)
+            sign = "up" if mean >= 0 else "down"
+            text = f"{number(size, widest)} ({number(mean, widest, signed=True)})".replace("-", "−")
+            lines.append(_bar_line(name, size, 0.0, widest, text, sign))
+        yield _table(k, lines)

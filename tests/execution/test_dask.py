@@ -1,0 +1,170 @@
+"""A real Dask cluster of two processes: the same bits, whoever dies, and nothing hangs."""
+
+import os
+import signal
+import time
+
+import numpy as np
+import pytest
+
+import polyshap
+from execution.watchdog import watchdog
+from polyshap.errors import ArgumentError, GameRaisedError, WorkerError
+
+distributed = pytest.importorskip("distributed")
+
+# tornado and dask leave sockets to the garbage collector when a cluster's workers are killed
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+def client():
+    import dask
+
+    settings = {
+        "distributed.nanny.environ": {"OMP_NUM_THREADS": "1"},
+        "distributed.logging": {"distributed": "critical"},
+        "distributed.worker.use-file-locking": False,
+    }
+    with (
+        dask.config.set(settings),
+        watchdog(120),
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as connected,
+    ):
+        yield connected
+
+
+def make_game(folder=None, pause=0.0, kill_at=(), poison=None):
+    """A game of 12 players, pickled by value; it ends its worker at the calls in `kill_at`."""
+    weights = np.arange(1.0, 13.0)
+
+    def game(z):
+        import os
+        import time
+
+        time.sleep(pause)
+        if folder is not None:
+            with open(os.path.join(folder, "calls"), "ab", buffering=0) as log:
+                log.write(b"x")
+            call = os.path.getsize(os.path.join(folder, "calls"))
+            mark = os.path.join(folder, f"died-{call}")
+            if call in kill_at and not os.path.exists(mark):
+                open(mark, "w").close()
+                os.kill(os.getpid(), 9)
+        if poison is not None and (z.sum(axis=1) == poison).any():
+            os._exit(1)
+        return np.cos(z @ weights) + z[:, 0]
+
+    return game
+
+
+def run(game, **options):
+    return polyshap.estimate(
+        game, 12, 400, "polyshap-2", random_state=0, batch_size=10, **options
+    ).values
+
+
+def test_the_same_bits_as_here(client):
+    plain = run(make_game())
+    assert np.array_equal(run(make_game(), executor=client), plain)
+    assert np.array_equal(run(make_game(), executor=client.get_executor(pure=False)), plain)
+
+
+@pytest.mark.parametrize(
+    "moments",
+    [
+        pytest.param((1,), marks=pytest.mark.slow, id="first"),
+        pytest.param((20,), id="middle"),
+        pytest.param((41,), marks=pytest.mark.slow, id="last"),
+    ],
+)
+def test_a_worker_dies(client, tmp_path, moments):
+    """kill -9 of a busy worker: complete, identical, and a handful of chunks twice."""
+    with watchdog(60):
+        values = run(make_game(str(tmp_path), kill_at=moments), executor=client)
+    assert np.array_equal(values, run(make_game()))
+    assert list(tmp_path.glob("died-*"))
+    assert os.path.getsize(tmp_path / "calls") <= 41 + 8
+
+
+@pytest.mark.slow
+def test_all_workers_die_at_once(client, tmp_path):
+    """The model was the result of a task: it is made again with the workers."""
+    import threading
+
+    def kill_all():
+        while not (tmp_path / "calls").exists() or os.path.getsize(tmp_path / "calls") < 15:
+            time.sleep(0.01)
+        for pid in client.run(os.getpid).values():
+            os.kill(pid, signal.SIGKILL)
+
+    killer = threading.Thread(target=kill_all)
+    with watchdog(60):
+        killer.start()
+        values = run(make_game(str(tmp_path), pause=0.05), executor=client)
+        killer.join()
+    assert np.array_equal(values, run(make_game()))
+
+
+@pytest.mark.slow
+def test_a_chunk_that_always_kills_is_named(client):
+    with watchdog(120), pytest.raises(WorkerError, match=r"Chunk 0 of 40 ended its worker 3 times"):
+        run(make_game(poison=12), executor=client)
+    client.wait_for_workers(2, timeout=30)
+
+
+def test_the_models_own_exception_comes_through(client):
+    def broken(z):
+        raise ConnectionError("the line is dead")
+
+    with watchdog(60), pytest.raises(GameRaisedError, match=r"ConnectionError.*the line is dead") as caught:
+        run(broken, executor=client)
+    assert isinstance(caught.value.__cause__, ConnectionError)
+    assert any("chunk" in note for note in caught.value.__notes__)
+
+
+def test_the_model_is_unpickled_once_a_worker(client, tmp_path):
+    """2 MB that count how often they are loaded: no more than workers, however many chunks."""
+
+    class Heavy:
+        def __init__(self, log):
+            self.log, self.weights = log, np.linspace(0, 1, 250_000)
+
+        def __setstate__(self, state):
+            self.__dict__ = state
+            with open(self.log, "ab", buffering=0) as file:
+                file.write(b"x")
+
+        def __call__(self, z):
+            return z @ self.weights[:12]
+
+    log = tmp_path / "loads"
+    with watchdog(60):
+        run(Heavy(str(log)), executor=client)
+    assert log.stat().st_size <= 2
+
+
+def test_what_cannot_be_pickled_says_so(client):
+    import threading
+
+    lock = threading.Lock()
+    with pytest.raises(ArgumentError, match="must be picklable to be sent to worker processes"):
+        run(lambda z: z.sum(axis=1) * (not lock.locked()), executor=client)
+
+
+def test_values_are_cached_where_all_workers_are_here(client, tmp_path):
+    """The workers of this machine write the cache themselves."""
+    calls = tmp_path / "calls"
+    options = {"executor": client, "cache": polyshap.execution.Cache(tmp_path / "cache", "v1")}
+    plain = run(make_game())
+    for _ in range(2):
+        with watchdog(60):
+            assert np.array_equal(run(make_game(str(tmp_path)), **options), plain)
+    assert calls.stat().st_size == 40
