@@ -37,6 +37,10 @@ GAMES = (
     *("Housing", "ViT9", "Bike", "Forest", "Adult", "ResNet18", "DistilBERT", "Estate", "ViT16"),
     *("Cancer", "CG60", "IL60", "NHANES", "Crime"),
 )
+_LINE = (
+    "{game:10} {budget:6} {estimator:15} {error:9.2e} +- {standard_error:8.1e}"
+    "  reference {reference:9.2e}  quotient {quotient:5.2f}  {cpu_seconds:7.3f} s"
+)
 Game = Callable[[np.ndarray], np.ndarray]
 
 
@@ -122,11 +126,7 @@ def main() -> None:
     quotients = defaultdict(list)
     for row in measure(arguments):
         quotients[row["estimator"]].append(row["quotient"])
-        print(
-            "{game:10} {budget:6} {estimator:15} {error:9.2e} +- {standard_error:8.1e}  reference {reference:9.2e}"
-            "  quotient {quotient:5.2f}  {cpu_seconds:7.3f} s".format(**row),
-            flush=True,
-        )
+        print(_LINE.format(**row), flush=True)
         if arguments.out:
             new = not arguments.out.exists()
             with arguments.out.open("a", newline="") as file:

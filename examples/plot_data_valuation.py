@@ -14,6 +14,7 @@ from sklearn.naive_bayes import GaussianNB
 
 import polyshap
 from polyshap import plots
+from polyshap.games.data_valuation import data_valuation_game
 
 rng = np.random.default_rng(0)
 X, y = load_iris(return_X_y=True)
@@ -24,28 +25,19 @@ labels = y[train].copy()
 for source in (3, 8):
     labels[owner == source] = rng.permutation((labels[owner == source] + 1) % 3)
 
-
 # %%
 # The game
 # --------
-# Any function on a boolean matrix will do: here it trains once for each coalition.
-def accuracy(coalitions):
-    values = np.empty(len(coalitions))
-    for index, members in enumerate(coalitions):
-        chosen = members[owner]
-        classes = np.unique(labels[chosen])
-        if len(classes) < 2:
-            values[index] = np.mean(y[test] == classes[0]) if len(classes) else 1 / 3
-        else:
-            model = GaussianNB(var_smoothing=1e-2).fit(X[train][chosen], labels[chosen])
-            values[index] = np.mean(model.predict(X[test]) == y[test])
-    return values
-
+# The players are the sources; the value of a coalition is the accuracy of a model fitted to its examples. No
+# coalition is fitted twice.
+game = data_valuation_game(
+    GaussianNB(var_smoothing=1e-2), X[train], labels, X[test], y[test], groups=owner, empty_value=1 / 3
+)
 
 # %%
 # From 300 of 4,096 trainings
 # ---------------------------
-estimate = polyshap.estimate(accuracy, 12, 300, random_state=0)
+estimate = polyshap.estimate(game, game.n_players, 300, random_state=0)
 names = [f"source {number}" for number in range(12)]
 for place in np.argsort(estimate.values):
     error = 1.96 * estimate.standard_errors[place]

@@ -1,15 +1,17 @@
 """Draw the pictures of the README: what an explanation looks like, and the error against the calls spent.
 
-    python docs/assets/draw_pictures.py
+    python docs/assets/draw_pictures.py             # from the numbers in accuracy.csv
+    python docs/assets/draw_pictures.py --measure   # anew, some minutes of one core
 
-Writes overview.png, accuracy.csv (one line a game, budget and estimator) and accuracy.png into its own
-folder; takes a few minutes of one core. The games are the path-dependent games of forests on two data sets
+Writes overview.png, accuracy.png and, measured anew, accuracy.csv (one line a game, budget and estimator)
+into its own folder. The games are the path-dependent games of forests on two data sets
 of scikit-learn, whose exact Shapley values have a closed form.
 """
 
 from __future__ import annotations
 
 import csv
+import sys
 import warnings
 from pathlib import Path
 
@@ -25,6 +27,7 @@ from polyshap.games.tree_models import read_trees
 from polyshap.games.trees import TreeGame, tree_shapley_values
 
 FOLDER = Path(__file__).parent
+TABLE = FOLDER / "accuracy.csv"
 ROWS, SEEDS = 5, 4
 # estimator -> label, colour (Okabe and Ito), marker
 ESTIMATORS = {
@@ -92,7 +95,7 @@ def draw_accuracy(lines):
         ax.set_xticks(BUDGETS[game], labels=map(str, BUDGETS[game]))
         ax.minorticks_off()
         ax.grid(alpha=0.25)
-        ax.yaxis.set_major_formatter(lambda value, _: f"{value:.3%}".rstrip("0").rstrip(".%") + " %")
+        ax.yaxis.set_major_formatter(lambda value, _: f"{100 * value:g} %")
     figure.axes[0].set_ylabel("error, relative to the size of the values")
     figure.axes[0].legend(fontsize=8)
     figure.savefig(FOLDER / "accuracy.png", dpi=110)
@@ -112,12 +115,23 @@ def draw_overview():
     figure.savefig(FOLDER / "overview.png", dpi=100)
 
 
-if __name__ == "__main__":
-    draw_overview()
-    table = FOLDER / "accuracy.csv"
-    measured = list(measure())
-    with table.open("w", newline="", encoding="utf-8") as file:
+def write(lines):
+    with TABLE.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("game", "budget", "estimator", "relative_error"))
-        writer.writerows((game, budget, name, f"{error:.4g}") for game, budget, name, error in measured)
-    draw_accuracy(measured)
+        writer.writerows((game, budget, name, f"{error:.4g}") for game, budget, name, error in lines)
+
+
+def read():
+    with TABLE.open(encoding="utf-8") as file:
+        return [
+            (game, int(budget), name, float(error))
+            for game, budget, name, error in list(csv.reader(file))[1:]
+        ]
+
+
+if __name__ == "__main__":
+    if "--measure" in sys.argv[1:]:
+        write(measure())
+    draw_accuracy(read())
+    draw_overview()

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from polyshap._types import BoolMatrix, FloatArray
 
 __all__ = [
+    "UNFINISHED",
     "ArgumentError",
     "ArgumentTypeError",
     "BudgetError",
@@ -95,12 +96,15 @@ class UnfinishedRun:
         Which rows those are.
     observed : mapping
         For rows that were not finished: row -> (coalitions, values).
+    results : mapping
+        The finished rows as they came out: row -> result.
     """
 
     row: int | None = None
     explanation: Any = None
     finished_rows: tuple[int, ...] = ()
     observed: Mapping[int, tuple[BoolMatrix, FloatArray]] = MappingProxyType({})
+    results: Mapping[int, Any] = MappingProxyType({})
 
 
 class GameError(UnfinishedRun, PolyshapError, RuntimeError):
@@ -208,6 +212,10 @@ class PolyshapWarning(UserWarning):
 
 class RankWarning(PolyshapWarning):
     """Fewer independent equations than unknowns: the minimum-norm solution was returned."""
+
+
+# what can end a run of many rows and carry what was done
+UNFINISHED = (GameError, WorkerError, InterruptedRun)
 
 
 def optional_import(module: str, *, extra: str, purpose: str) -> ModuleType:

@@ -160,13 +160,14 @@ def explain_prepared(
     n_calls, tolerance = _checked_effort(budget, tolerance, prepared)
     table = prepared.align(X)
     # whatever is wrong with budget and estimator shows here, before the model is asked
-    planner = Planner(prepared, n_calls, tolerance)
-    planner.plan(np.arange(len(prepared.players)))
-    task = prepared.bind(table)
     if shared is None:
         shared = should_share(len(table), n_calls)
+    shared = shared and not independent_designs
+    planner = Planner(prepared, n_calls, tolerance, without_learning=shared and len(prepared.background) == 1)
+    planner.plan(np.arange(len(prepared.players)))
+    task = prepared.bind(table)
     pilot_evaluations = 0
-    if shared and not independent_designs:
+    if shared:
         planner, pilot_evaluations = planner.sharing()
     digests = task.digests() if independent_designs else [None] * len(table)
     plans = [planner.plan_row(row, digest) for row, digest in zip(task.active, digests, strict=True)]

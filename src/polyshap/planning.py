@@ -12,7 +12,7 @@ from polyshap.estimation import choose
 from polyshap.estimators.adaptive import Adaptive
 from polyshap.prepared import Prepared
 from polyshap.rowwise import Plan, RowRun, plan_for
-from polyshap.sharing import PILOT_PAIRS, PILOT_ROWS, learn_shared, unlearned
+from polyshap.sharing import PILOT_PAIRS, PILOT_ROWS, OneRowBackground, learn_shared
 
 __all__ = ["Planner"]
 
@@ -30,12 +30,15 @@ class Planner:
     tolerance : float, optional
     shared : Plan, optional
         For all rows whose coalitions are not few enough to enumerate.
+    without_learning : bool
+        Parameters are shared and there is nothing to learn them from.
     """
 
     prepared: Prepared
     budget: int
     tolerance: float | None
     shared: Plan | None = None
+    without_learning: bool = False
 
     def __post_init__(self) -> None:
         # rows with equally many players have one design, and rows with the same players one plan
@@ -62,6 +65,8 @@ class Planner:
 
     def _drawn(self, n_players: int, digest: int | None) -> Plan:
         estimator = choose(self.prepared.estimator, max(n_players, 1), self.budget)
+        if self.without_learning and isinstance(estimator, Adaptive) and estimator.prior is None:
+            estimator = OneRowBackground(estimator)
         staged = self.tolerance is not None and isinstance(estimator, Adaptive)
         members = np.arange(n_players)
         return plan_for(estimator, members, self.budget, self.prepared.seed, staged=staged, digest=digest)
@@ -74,6 +79,8 @@ class Planner:
         everybody = np.arange(len(self.prepared.players))
         plan = self.plan(everybody)
         base = plan.estimator
+        if isinstance(base, OneRowBackground):
+            return replace(self, shared=plan), 0
         if not isinstance(base, Adaptive) or base.design == "sequential" or base.prior is not None:
             return self, 0
         if len(everybody) < 2 or self._reaches_all(len(everybody)):
@@ -83,8 +90,6 @@ class Planner:
 
     def _learned(self, plan: Plan, base: Adaptive) -> tuple[Adaptive, int]:
         background = self.prepared.background
-        if len(background) < 2:
-            return unlearned(base, len(plan.players)), 0
         rng = np.random.default_rng([self.prepared.seed, _PILOT_STREAM])
         chosen = rng.permutation(len(background))[:PILOT_ROWS]
         task = self.prepared.bind(background.take(np.sort(chosen)))

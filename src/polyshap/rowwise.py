@@ -7,24 +7,26 @@ one before, along one design: the coalitions of an early stage are the first of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polyshap._types import BoolMatrix, Estimator, FloatArray, IntArray
+from polyshap.errors import UNFINISHED, GameError, InterruptedRun, WorkerError
 from polyshap.estimators.adaptive import Adaptive
 from polyshap.estimators.exact import Exact
 from polyshap.estimators.kaddshap import KAddSHAP
 from polyshap.estimators.polyshap import OddRegression, PolySHAP
 from polyshap.execution.evaluate import evaluate
+from polyshap.execution.pools import Workers
 from polyshap.explanation import Fitted
 from polyshap.results import Diagnostics, Estimate, Observations
 from polyshap.sampling import Sample
 
-__all__ = ["Plan", "RowResult", "RowRun", "explain_rows", "plan_for"]
+__all__ = ["Jobs", "Plan", "RowResult", "RowRun", "explain_rows", "plan_for"]
 
 # These treat each column of values alone, so many rows are fitted at once with one factorisation.
 _COLUMNWISE = (Exact, KAddSHAP, OddRegression, PolySHAP)
@@ -114,6 +116,20 @@ class RowResult:
     converged: bool | None
 
 
+Observe = Callable[[Plan, Sequence[int], int, int], Iterator[tuple[int, FloatArray]]]
+
+
+class Jobs(Protocol):
+    """How rows are spread over workers."""
+
+    def splits_rows(self, n_rows: int) -> bool: ...
+    def inside(self, run: RowRun) -> RowRun: ...
+    def explain(
+        self, run: RowRun, plans: Sequence[Plan], rows: Sequence[int]
+    ) -> Iterator[tuple[int, RowResult]]: ...
+    def observer(self, run: RowRun, plans: Sequence[Plan]) -> Observe: ...
+
+
 @dataclass(frozen=True, eq=False)
 class RowRun:
     """How the rows of one call are explained; picklable when the model is.
@@ -128,22 +144,35 @@ class RowRun:
         Value of the empty coalition where all rows have the same.
     tolerance : float, optional
         A row is done when its largest standard error is below this share of its range.
+    workers : Workers, optional
+        Over which the coalitions of a row are spread.
+    seconds : float, optional
+        For one call of the model, on workers.
     """
 
     game_of: Callable[[int, IntArray], Callable[[BoolMatrix], FloatArray]]
     active: BoolMatrix
     empty: FloatArray | None = None
     tolerance: float | None = None
+    workers: Workers | None = None
+    seconds: float | None = None
 
-    def __call__(self, plan: Plan, rows: Sequence[int]) -> list[RowResult]:
-        """Explain rows that share their plan: observed one by one, fitted together."""
-        seen = {index: self._ends(index, plan) for index in rows}
+    def __call__(self, plan: Plan, rows: Sequence[int], observe: Observe | None = None) -> list[RowResult]:
+        """Explain rows that share their plan: observed one by one, or by `observe`, and fitted together."""
+        seen: dict[int, FloatArray] = {}
         results: dict[int, RowResult] = {}
         pending = list(rows)
         for before, count in zip((0, *plan.stages), plan.stages, strict=False):
             sample = plan.prefix(count)
-            for index in pending:
-                seen[index] = self._extended(index, seen[index], plan, before, count)
+            try:
+                for index, fresh in (observe or self._observe)(plan, pending, before, count):
+                    seen[index] = _merged(plan, seen.get(index), fresh, before, count)
+            except (*UNFINISHED, KeyboardInterrupt) as stop:
+                complete = [index for index in pending if len(seen.get(index, ())) == len(sample) + 2]
+                if complete:
+                    observed = [_observations(sample, seen[index]) for index in complete]
+                    results.update(zip(complete, self._fitted(plan, complete, observed), strict=True))
+                raise _leaving(stop, plan, results, seen) from stop.__cause__
             found = self._fitted(plan, pending, [_observations(sample, seen[i]) for i in pending])
             done = {index for index, one in zip(pending, found, strict=True) if one.converged is not False}
             results.update(zip(pending, found, strict=True))
@@ -152,34 +181,42 @@ class RowRun:
                 break
         return [results[index] for index in rows]
 
-    def observe(self, plan: Plan, index: int, count: int) -> Observations:
-        """Both ends and the first `count` pairs of one row."""
-        return _observations(
-            plan.prefix(count), self._extended(index, self._ends(index, plan), plan, 0, count)
-        )
+    def _observe(
+        self, plan: Plan, rows: Sequence[int], before: int, count: int
+    ) -> Iterator[tuple[int, FloatArray]]:
+        return ((index, self.fresh(plan, index, before, count)) for index in rows)
 
-    def _ends(self, index: int, plan: Plan) -> FloatArray:
-        """Values of the empty and the grand coalition, (2, n_outputs)."""
-        n_players = len(plan.players)
-        ends = np.array([np.zeros(n_players, dtype=bool), np.ones(n_players, dtype=bool)])
-        game = self.game_of(index, plan.players)
-        if self.empty is None:
-            return evaluate(game, ends)
-        return np.concatenate([self.empty[None], evaluate(game, ends[1:])])
-
-    def _extended(self, index: int, seen: FloatArray, plan: Plan, before: int, count: int) -> FloatArray:
-        """Observe pairs `before` to `count`; ends, then first halves, then their complements."""
+    def fresh(self, plan: Plan, index: int, before: int, count: int) -> FloatArray:
+        """Values of pairs `before` to `count` of one row; in the first stage after those of both ends."""
         rows = np.arange(before, count)
         if plan.design.paired:
             rows = np.concatenate([rows, rows + len(plan.design) // 2])
-        if len(rows) == 0:
-            return seen
-        game = self.game_of(index, plan.players)
-        fresh = evaluate(game, plan.design.coalitions[rows], batch_size=getattr(game, "batch_size", None))
-        if not plan.design.paired:
-            return np.concatenate([seen, fresh])
-        new, middle = count - before, 2 + before
-        return np.concatenate([seen[:middle], fresh[:new], seen[middle:], fresh[new:]])
+        asked = plan.design.coalitions[rows]
+        if not before:
+            known = 0 if self.empty is None else 1
+            asked = np.concatenate([_ends(len(plan.players))[known:], asked])
+        try:
+            values = self._asked(self.game_of(index, plan.players), asked)
+        except UNFINISHED as error:
+            error.row = index
+            error.observed = {index: pair for pair in error.observed.values()}
+            raise
+        if before or self.empty is None:
+            return values
+        return np.concatenate([self.empty[None], values])
+
+    def observe(self, plan: Plan, index: int, count: int) -> Observations:
+        """Both ends and the first `count` pairs of one row."""
+        return _observations(plan.prefix(count), self.fresh(plan, index, 0, count))
+
+    def _asked(self, game: Callable[[BoolMatrix], FloatArray], coalitions: BoolMatrix) -> FloatArray:
+        return evaluate(
+            game,
+            coalitions,
+            batch_size=getattr(game, "batch_size", None),
+            workers=self.workers,
+            seconds=self.seconds,
+        )
 
     def _fitted(self, plan: Plan, rows: Sequence[int], observed: Sequence[Observations]) -> list[RowResult]:
         """Fit rows that share their sample; each takes its own columns of the estimate."""
@@ -208,7 +245,7 @@ class RowRun:
         game = self.game_of(index, plan.players)
         assert isinstance(plan.estimator, Adaptive)
         while more := plan.estimator.extend(observed, plan.budget, np.random.default_rng(plan.stream)):
-            fresh = evaluate(game, more.coalitions, batch_size=getattr(game, "batch_size", None))
+            fresh = self._asked(game, more.coalitions)
             observed = _joined(observed, more, fresh)
         return observed
 
@@ -278,14 +315,57 @@ def _joined(observed: Observations, more: Sample, values: FloatArray) -> Observa
     return Observations(sample, both(observed.values, values), observed.empty, observed.grand)
 
 
+def _merged(plan: Plan, seen: FloatArray | None, fresh: FloatArray, before: int, count: int) -> FloatArray:
+    """Ends, first halves, then their complements."""
+    if seen is None:
+        return fresh
+    if not plan.design.paired:
+        return np.concatenate([seen, fresh])
+    new, middle = count - before, 2 + before
+    return np.concatenate([seen[:middle], fresh[:new], seen[middle:], fresh[new:]])
+
+
+def _ends(n_players: int) -> BoolMatrix:
+    return np.array([np.zeros(n_players, dtype=bool), np.ones(n_players, dtype=bool)])
+
+
+def _leaving(
+    stop: GameError | WorkerError | InterruptedRun | KeyboardInterrupt,
+    plan: Plan,
+    results: Mapping[int, RowResult],
+    seen: Mapping[int, FloatArray],
+) -> GameError | WorkerError | InterruptedRun:
+    """The exception with the rows that were finished, and what was observed of the others."""
+    error = stop if isinstance(stop, UNFINISHED) else InterruptedRun("The run was interrupted.")
+    error.results = {**error.results, **results}
+    observed = dict(error.observed)
+    for index in seen.keys() - error.results.keys():
+        values, ends = seen[index], _ends(len(plan.players))
+        sample = plan.prefix((len(values) - 2) // (2 if plan.design.paired else 1))
+        coalitions = np.concatenate([ends, sample.coalitions])
+        if index in observed:
+            coalitions = np.concatenate([coalitions, observed[index][0]])
+            values = np.concatenate([values, observed[index][1]])
+        observed[index] = coalitions, values
+    error.observed = observed
+    return error
+
+
 def _observations(sample: Sample, seen: FloatArray) -> Observations:
     return Observations(sample, seen[2:], seen[0], seen[1])
 
 
 def explain_rows(
-    run: RowRun, plans: Sequence[Plan], n_outputs: int, advance: Callable[[int], None]
+    run: RowRun,
+    plans: Sequence[Plan],
+    n_outputs: int,
+    advance: Callable[[int], None],
+    jobs: Jobs | None = None,
 ) -> list[RowResult]:
-    """All rows in order, each with its plan; rows of one plan are fitted together where columns are alone."""
+    """All rows in order, each with its plan; rows of one plan are fitted together where columns are alone.
+
+    What goes wrong carries the rows that were finished.
+    """
     groups: list[list[int]] = []
     open_groups: dict[int, list[int]] = {}
     for index, plan in enumerate(plans):
@@ -295,10 +375,30 @@ def explain_rows(
             groups.append(group)
         group.append(index)
     results: dict[int, RowResult] = {}
-    for group in groups:
-        results.update(zip(group, run(plans[group[0]], group), strict=True))
-        advance(sum(results[index].n_evaluations for index in group))
+    try:
+        for index, result in _in_groups(run, plans, groups, jobs):
+            results[index] = result
+            advance(result.n_evaluations)
+    except (*UNFINISHED, KeyboardInterrupt) as stop:
+        raise _leaving(stop, plans[0], results, {}) from stop.__cause__
     return [results[index] for index in range(len(plans))]
+
+
+def _in_groups(
+    run: RowRun, plans: Sequence[Plan], groups: Sequence[Sequence[int]], jobs: Jobs | None
+) -> Iterator[tuple[int, RowResult]]:
+    """Rows as they are done: here, or where `jobs` says."""
+    if jobs is not None and jobs.splits_rows(len(plans)):
+        run, jobs = jobs.inside(run), None
+    if jobs is None:
+        for group in groups:
+            yield from zip(group, run(plans[group[0]], group), strict=True)
+        return
+    yield from jobs.explain(run, plans, [group[0] for group in groups if len(group) == 1])
+    observe = jobs.observer(run, plans)
+    for group in groups:
+        if len(group) > 1:
+            yield from zip(group, run(plans[group[0]], group, observe), strict=True)
 
 
 def _rows_together(plan: Plan, n_outputs: int) -> int:

@@ -7,18 +7,22 @@ One factorisation serves every row and output that share a design.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyshap._types import FloatArray
 from polyshap.coalitions import signs
 from polyshap.estimators.adaptive import Adaptive
+from polyshap.estimators.polyshap import PolySHAP
+from polyshap.frontiers import KAdditive
 from polyshap.gaussian.fitting import fit_process
-from polyshap.results import Observations
+from polyshap.results import Estimate, Index, Observations, conclude
+from polyshap.sampling import Sample
 from polyshap.selection import prior_parameters
 
-__all__ = ["PILOT_PAIRS", "PILOT_ROWS", "learn_shared", "should_share", "unlearned"]
+__all__ = ["PILOT_PAIRS", "PILOT_ROWS", "OneRowBackground", "learn_shared", "should_share"]
 
 # Rows and pairs that parameters are learned from: more pairs of a row are not looked at when it learns for
 # itself, and 2 to 8 rows together were equally good.
@@ -29,6 +33,9 @@ _SHARE_ABOVE, _FEWEST_ROWS = 20_000, 8
 # In units of the values' mean square; 1e2 to 1e6 and 1e-6 to 1e-3 gave nearly the same errors on the five
 # workloads of benchmarks/explain_cost.py.
 _FREE, _SMALL = 1e4, 1e-4
+# Half of the digits: what is left of an odd part that is linear up to the rounding of the model.
+_ROUNDING = 1e-10
+_CHOSEN_PAIRS = 1000
 
 
 def should_share(n_rows: int, n_evaluations: int) -> bool:
@@ -57,9 +64,59 @@ def learn_shared(base: Adaptive, observed: Sequence[Observations], seen: NDArray
     return replace(base, prior=replace(learned, relevances=relevances))
 
 
-def unlearned(base: Adaptive, n_players: int) -> Adaptive:
-    """Parameters for a background of one row, which teaches nothing: equal relevances, order 1 left free.
+@dataclass(frozen=True)
+class OneRowBackground:
+    """For a background of one row, which teaches nothing: columns of values are fitted without learning.
 
-    With a large variance of order 1 a game whose odd part is linear comes out exactly.
+    Where the odd part is linear, as for every model without interactions of three or more features, least
+    squares on single players is exact, and says so by its residual. Elsewhere it is the adaptive estimator
+    with equal relevances and a free order 1.
     """
-    return replace(base, prior=replace(prior_parameters(n_players), linear=_FREE, nugget=_SMALL))
+
+    base: Adaptive
+
+    def draw(self, n_players: int, budget: int, rng: np.random.Generator) -> Sample:
+        # the choice of coalitions gained nothing over leverage there
+        many = budget > 2 * _CHOSEN_PAIRS
+        return (replace(self.base, design="leverage") if many else self.base).draw(n_players, budget, rng)
+
+    def fit(self, observations: Observations) -> Estimate:
+        half = observations.sample.half
+        if len(half) < 2 * observations.n_players:
+            return self.smooth(observations.n_players).fit(observations)
+        linear = PolySHAP(KAdditive(1)).fit(observations)
+        columns = linear.values.reshape(observations.n_players, -1)
+        residual = np.abs(observations.odd - signs(half) @ columns / 2).max(axis=0)
+        exact = residual <= _ROUNDING * np.abs(observations.odd).max(axis=0)
+        errors = np.broadcast_to(residual * exact, columns.shape)
+        source = _Smooth(self, observations)
+        if exact.all():
+            return conclude(
+                observations, columns.copy(), linear.diagnostics, standard_errors=errors.copy(), source=source
+            )
+        found = self.smooth(observations.n_players).fit(observations)
+        values, spread = (
+            np.where(exact, ours, theirs.reshape(columns.shape))
+            for ours, theirs in ((columns, found.values), (errors, _known(found.standard_errors)))
+        )
+        return conclude(observations, values, found.diagnostics, standard_errors=spread, source=source)
+
+    def smooth(self, n_players: int) -> Adaptive:
+        return replace(self.base, prior=replace(prior_parameters(n_players), linear=_FREE, nugget=_SMALL))
+
+
+@dataclass(frozen=True, eq=False)
+class _Smooth:
+    """Interactions stand in the smooth fit, which is made when they are asked for."""
+
+    estimator: OneRowBackground
+    observations: Observations
+
+    def interactions(self, order: int, index: Index, min_order: int) -> dict[tuple[int, ...], FloatArray]:
+        fitted = self.estimator.smooth(self.observations.n_players).fit(self.observations)
+        return fitted.interactions(order, index, min_order=min_order)
+
+
+def _known(errors: FloatArray | None) -> FloatArray:
+    assert errors is not None  # the adaptive estimator always has them
+    return errors

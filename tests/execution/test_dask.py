@@ -82,7 +82,7 @@ def test_the_same_bits_as_here(client):
     [
         pytest.param((1,), marks=pytest.mark.slow, id="first"),
         pytest.param((20,), id="middle"),
-        pytest.param((41,), marks=pytest.mark.slow, id="last"),
+        pytest.param((39,), marks=pytest.mark.slow, id="last"),
     ],
 )
 def test_a_worker_dies(client, tmp_path, moments):

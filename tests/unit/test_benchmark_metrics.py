@@ -35,9 +35,7 @@ def test_spearman_is_scipys(pair):
 @given(vectors)
 def test_precision_counts_the_largest_magnitudes(pair):
     """The share of the five players of largest magnitude that are found, by sorting in Python."""
-    tops = [
-        set(sorted(range(len(v)), key=lambda i, v=v: (-abs(v[i]), i))[:5]) for v in pair
-    ]
+    tops = [set(sorted(range(len(v)), key=lambda i, v=v: (-abs(v[i]), i))[:5]) for v in pair]
     assert precision_at(*pair) == len(tops[0] & tops[1]) / min(5, len(pair[0]))
 
 

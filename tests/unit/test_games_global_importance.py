@@ -32,7 +32,9 @@ def test_values_are_those_of_a_loop(monkeypatch, score):
     y = nonlinear(X) + rng.normal(size=7)
     game = global_importance_game(nonlinear, X, y, background, score=score)
     coalitions = enumerate_all(3)
-    slow = [slow_value(nonlinear, X, y, background, global_importance.SCORES[score], row) for row in coalitions]
+    slow = [
+        slow_value(nonlinear, X, y, background, global_importance.SCORES[score], row) for row in coalitions
+    ]
     assert game(coalitions) == pytest.approx(slow)
 
 

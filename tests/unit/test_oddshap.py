@@ -20,11 +20,18 @@ def planted(z):
 
 
 def test_small_budgets_use_the_players_alone():
-    """Below ten calls a player OddSHAP is LeverageSHAP."""
+    """Below ten calls a player it is LeverageSHAP, on all players or on the few that the trees found."""
     odd = OddSHAP()
     observations = observe(planted, odd.draw(12, 100, np.random.default_rng(0)))
     expected = PolySHAP(KAdditive(1)).fit(observations).values
     np.testing.assert_allclose(odd.fit(observations).values, expected, atol=1e-12)
+
+    def sparse(z):
+        return 5.0 * z[:, 3] - 4.0 * z[:, 17] + 0.5 * z[:, 3] * z[:, 17]
+
+    values = polyshap.estimate(sparse, 40, 130, odd, random_state=0).values
+    np.testing.assert_allclose(values[[3, 17]], [5.25, -3.75], atol=0.2)
+    assert np.count_nonzero(values) <= 13
 
 
 @pytest.mark.parametrize(("engine", "package"), [("lightgbm", "lightgbm"), ("scikit-learn", "sklearn")])
@@ -33,9 +40,9 @@ def test_the_trees_find_the_triples(engine, package):
     pytest.importorskip(package)
     estimator = OddSHAP(engines=(engine,))
     observations = observe(planted, estimator.draw(12, 600, np.random.default_rng(1)))
-    terms = estimator._interactions(observations, 0, 48, engine)
-    assert {(1, 4, 7), (2, 8, 9)} <= set(terms)
-    assert all(len(term) % 2 and len(term) >= 3 for term in terms)
+    (frontier,) = estimator._supports(observations, 0, engine)
+    assert {(1, 4, 7), (2, 8, 9)} <= set(frontier.terms)
+    assert all(len(term) % 2 for term in frontier.terms)
     exact = polyshap.estimate(planted, 12, 4096, "exact").values
     result = estimator.fit(observations)
     np.testing.assert_allclose(result.values, exact, atol=0.02)

@@ -12,9 +12,9 @@ from polyshap._types import FloatArray
 from polyshap.estimators.enumeration import enumerated, is_full
 from polyshap.estimators.polyshap import diagnose
 from polyshap.estimators.surrogates import Boosting, Engine, fit_trees, installed
-from polyshap.frontiers import Explicit, Frontier
+from polyshap.frontiers import Frontier
 from polyshap.games.tree_binary import binary_fourier
-from polyshap.regression import Fit, least_squares, odd_basis, parity_terms
+from polyshap.regression import Fit, least_squares, odd_basis
 from polyshap.results import Diagnostics, Estimate, Observations, conclude
 from polyshap.sampling import Design, Sample, check_budget, draw
 from polyshap.shapley import from_fourier
@@ -30,7 +30,9 @@ class OddSHAP:
     the observed coalitions is a sparse Fourier polynomial; its odd terms of order three and more, the
     largest first, join the players until there are budget / `calls_per_term` terms, and the odd
     regression of u on those terms gives the values (Fumagalli et al., 2026, "OddSHAP"). A budget below
-    `calls_per_term` * n_players leaves the players alone, which is LeverageSHAP.
+    `calls_per_term` * n_players leaves the players alone, which is LeverageSHAP, or just the
+    budget / `calls_per_term` players with the largest coefficients, the others getting nothing:
+    whichever has the smaller error by generalised cross-validation.
 
     Parameters
     ----------
@@ -56,30 +58,46 @@ class OddSHAP:
         if is_full(observations.sample):
             return enumerated(observations, name)
         n, engine = observations.n_players, installed(self.engines)
-        n_interactions = max(0, ceil(observations.n_evaluations / self.calls_per_term) - n)
         values = np.empty((n, observations.total.size))
         reports = []
         for output in range(observations.total.size):
-            terms = self._interactions(observations, output, n_interactions, engine)
-            frontier = Explicit(terms).build(n)
-            fit = _fit_odd(observations, output, frontier)
-            values[:, [output]] = from_fourier(n, parity_terms(frontier, 1), fit.coefficients)
-            reports.append(diagnose(name, fit, len(frontier)))
+            supports = self._supports(observations, output, engine)
+            fits = [_fit_odd(observations, output, frontier) for frontier in supports]
+            scores = [_score(fit, len(observations.sample) // 2) for fit in fits]
+            best = int(np.argmin(scores))
+            values[:, [output]] = from_fourier(n, supports[best].terms, fits[best].coefficients)
+            reports.append(diagnose(name, fits[best], len(supports[best])))
         return conclude(observations, values, _merge(reports, engine))
 
-    def _interactions(
-        self, observations: Observations, output: int, count: int, engine: Engine
-    ) -> list[tuple[int, ...]]:
-        """The odd terms of order three and more with the largest coefficients in the trees."""
-        if not count:
-            return []
+    def _supports(self, observations: Observations, output: int, engine: Engine) -> list[Frontier]:
+        """Candidates for the terms of the regression, the trees' largest coefficients first."""
+        n = observations.n_players
+        everyone = [(player,) for player in range(n)]
+        n_terms = ceil(observations.n_evaluations / self.calls_per_term)
+        found = self._coefficients(observations, output, engine)
+        ranked = sorted(found, key=lambda term: (-abs(found[term]), term))
+        if n_terms >= n:
+            interactions = [term for term in ranked if len(term) > 1][: n_terms - n]
+            return [Frontier(n, (*everyone, *sorted(interactions, key=lambda term: (len(term), term))))]
+        few = sorted([term for term in ranked if len(term) == 1][:n_terms])
+        return [Frontier(n, tuple(everyone)), *([Frontier(n, tuple(few))] if few else [])]
+
+    def _coefficients(
+        self, observations: Observations, output: int, engine: Engine
+    ) -> dict[tuple[int, ...], float]:
+        """The odd Fourier coefficients of trees fitted to the coalitions, both ends among them."""
         n, sample = observations.n_players, observations.sample
         ends = np.array([np.zeros(n, dtype=bool), np.ones(n, dtype=bool)])
         values = np.concatenate([[0.0, observations.total[output]], observations.centred[:, output]])
         trees = fit_trees(engine, self.boosting, np.concatenate([ends, sample.coalitions]), values)
         deepest = max((block.feature.shape[1] for block in trees.blocks), default=0)
-        coefficients = binary_fourier(trees, range(3, deepest + 1, 2))
-        return sorted(coefficients, key=lambda term: (-abs(coefficients[term]), term))[:count]
+        return binary_fourier(trees, range(1, deepest + 1, 2))
+
+
+def _score(fit: Fit, n_rows: int) -> float:
+    """Generalised cross-validation; the constraint leaves one unknown less."""
+    unknowns = len(fit.coefficients) - 1
+    return fit.residual / (1.0 - unknowns / n_rows) if unknowns < n_rows else np.inf
 
 
 def _fit_odd(observations: Observations, output: int, frontier: Frontier) -> Fit:

@@ -143,7 +143,8 @@ def load_table(path: str | PathLike[str]) -> TableGame:
 
 
 def _read_npz(path: Path) -> tuple[BoolMatrix, FloatArray]:
-    with np.load(path, allow_pickle=False) as file:
+    # opened here: on a damaged file numpy would leave its own handle open
+    with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
         return file["coalitions"].astype(bool), file["values"].astype(float)
 
 

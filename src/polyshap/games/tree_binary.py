@@ -12,9 +12,9 @@ from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import gammaln
 
 from polyshap._types import BoolMatrix, FloatArray, IntArray
+from polyshap.coalitions import log_factorials
 from polyshap.games.trees import TreeEnsemble
 
 __all__ = ["binary_fourier", "binary_shapley_values"]
@@ -55,11 +55,12 @@ def binary_shapley_values(ensemble: TreeEnsemble) -> FloatArray:
     """
     values = np.zeros((ensemble.n_features, ensemble.n_outputs))
     for leaves in _literals(ensemble):
+        k = leaves.present.shape[1]
+        table = log_factorials(k)
         a = leaves.present.sum(axis=1, keepdims=True)
-        b = leaves.present.shape[1] - a
-        log_whole = gammaln(a + b + 1)
-        gain = np.exp(gammaln(np.maximum(a, 1)) + gammaln(b + 1) - log_whole)
-        loss = np.exp(gammaln(a + 1) + gammaln(np.maximum(b, 1)) - log_whole)
+        b = k - a
+        gain = np.exp(table[np.maximum(a - 1, 0)] + table[b] - table[k])
+        loss = np.exp(table[a] + table[np.maximum(b - 1, 0)] - table[k])
         share = np.where(leaves.present, gain, -loss)
         np.add.at(values, leaves.player, share[:, :, None] * leaves.value[:, None, :])
     return values

@@ -21,7 +21,7 @@ _DRAWS = 16
 # Averaging pays below about 10 calls a player; it costs d + 5 gradients, so only while those are cheap.
 _AVERAGE_PAIRS_PER_PLAYER, _AVERAGE_PAIRS = 5, 160
 # With fewer pairs than this many a player the relevances are held closer together.
-_SCARCE_PAIRS_PER_PLAYER, _SCARCE_DEVIATION = 2.5, 0.7
+_SCARCE_PAIRS_PER_PLAYER, _SCARCE_DEVIATION = 2.5, 0.8
 # Columns that parameters are learned from where there are more.
 _COLUMNS = 8
 
@@ -63,10 +63,10 @@ class Fitted:
         orders, weights = [1.0, *(float(len(term)) for term in p.terms)], [p.linear]
         weights += [] if p.term_variances is None else p.term_variances.tolist()
         for amplitude, scale in p.components:
-            t = np.tanh(scale * p.relevances)
-            below = np.exp(-2 * scale * p.total_relevance)  # prod (1 - t) / (1 + t)
-            one_less = np.maximum(1 - t, np.finfo(float).tiny)
-            orders.append(float((t / (1 + t)).sum() + below * (t / one_less).sum()) / float(1 - below))
+            # sum |T| t_T / sum t_T over odd T, with t / (1 + t) = (1 - exp(-2 w)) / 2 and so on: no overflow
+            w, total = scale * p.relevances, scale * p.total_relevance
+            mass = (1 - np.exp(-2 * w) + np.exp(2 * (w - total)) - np.exp(-2 * total)) / 2
+            orders.append(float(mass.sum()) / -float(np.expm1(-2 * total)))
             weights.append(amplitude)
         return float(np.average(orders, weights=weights))
 
