@@ -21,18 +21,21 @@ def characters(rows: np.ndarray, terms: list[tuple[int, ...]]) -> np.ndarray:
 
 def coefficient_variances(parameters: Parameters, *, odd: bool) -> dict[tuple[int, ...], float]:
     """Prior variance of every Fourier coefficient of the odd or of the even part."""
-    w, total = parameters.relevances, parameters.total_relevance
+    n_players = parameters.n_players
+    ratios = np.ones((1 + len(parameters.scales), n_players)) if parameters.ratios is None else parameters.ratios
+    linear = parameters.relevances * ratios[0]
     variances = {}
-    for term in all_terms(len(w)):
+    for term in all_terms(n_players):
         if (len(term) % 2 == 1) != odd:
             continue
         amount = 0.0
-        for amplitude, z in zip(parameters.smooth, parameters.scales, strict=True):
-            inside = np.prod([np.sinh(z * w[i]) for i in term])
-            outside = np.prod([np.cosh(z * w[i]) for i in range(len(w)) if i not in term])
-            amount += amplitude * inside * outside / np.sinh(z * total)
+        for index, amplitude in enumerate(parameters.smooth):
+            w = parameters.scales[index] * ratios[1 + index] * parameters.relevances
+            inside = np.prod([np.sinh(w[i]) for i in term])
+            outside = np.prod([np.cosh(w[i]) for i in range(n_players) if i not in term])
+            amount += amplitude * inside * outside / np.sinh(w.sum())
         if len(term) == 1:
-            amount += parameters.linear * w[term[0]] / total
+            amount += parameters.linear * linear[term[0]] / linear.sum()
         if not odd and not term:
             amount += CONSTANT_VARIANCE
         variances[term] = float(amount)

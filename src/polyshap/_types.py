@@ -47,6 +47,4 @@ class StagedEstimator(Estimator, Protocol):
     `rng` is in the state that `draw` got it in, at every call.
     """
 
-    def extend(
-        self, observations: Observations, budget: int, rng: np.random.Generator
-    ) -> Sample | None: ...
+    def extend(self, observations: Observations, budget: int, rng: np.random.Generator) -> Sample | None: ...

@@ -20,6 +20,7 @@ import polyshap
 from polyshap.errors import PolyshapError
 from polyshap.explain_command import as_json, as_text, run_explain, takes_jobs
 from polyshap.models import METHODS
+from polyshap.text_tables import printable
 
 __all__ = ["CONVERGED_NOT", "ERROR", "OK", "USAGE", "main"]
 
@@ -229,14 +230,15 @@ def _explain(options: argparse.Namespace) -> int:
     if run is None:
         return OK
     print(as_json(run) if options.json else as_text(run, options.top))
-    if options.tolerance is not None and run.explanation.diagnostics.converged is False:
-        _say(f"the tolerance {options.tolerance:g} was not met. Raise --budget or --tolerance.")
-        return CONVERGED_NOT
-    return OK
+    # what budget "auto" aims at by itself is not what the user asked for
+    if options.tolerance is None or run.explanation.diagnostics.converged is not False:
+        return OK
+    _say(f"the tolerance {options.tolerance:g} was not met. Raise --budget or --tolerance.")
+    return CONVERGED_NOT
 
 
 def _say(line: str) -> None:
-    print(f"polyshap: {line}", file=sys.stderr)
+    print(f"polyshap: {printable(line)}", file=sys.stderr)
 
 
 def _one_line(error: BaseException) -> str:

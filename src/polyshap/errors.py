@@ -13,7 +13,7 @@ PolyshapError
 │       └── ModelValueError              a model did; its synthetic rows are on the exception
 ├── MemoryNeededError    (MemoryError)   a result that cannot fit, with the bytes it needs
 ├── FileFormatError      (ValueError)    a damaged or foreign file
-├── MissingDataError     (FileNotFoundError) public data that is not here: what to download and where to put it
+├── MissingDataError     (FileNotFoundError) public data that is not here: what to download, and where to
 ├── MissingDependencyError (ImportError) an optional package, with its pip line
 ├── NotAvailableError    (NotImplementedError) a result that this fit cannot give
 ├── StorageError         (OSError)       a file that could not be written; what it held is kept

@@ -5,33 +5,42 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from polyshap._types import Estimator, FloatArray
-from polyshap.errors import ArgumentError
+from polyshap._types import Estimator, FloatArray, IntArray
+from polyshap.errors import UNFINISHED, ArgumentError, GameError, InterruptedRun, WorkerError
 from polyshap.estimation import choose
 from polyshap.estimators.adaptive import Adaptive
 from polyshap.estimators.exact import Exact
+from polyshap.execution.cache import Cache
+from polyshap.execution.options import Execution
 from polyshap.execution.progress import ProgressCallback, track
+from polyshap.execution.retries import Retries
 from polyshap.explanation import Explanation
 from polyshap.games.imputers import Imputer
 from polyshap.models import Method
+from polyshap.outfit import games_of, outfitted
+from polyshap.parts import PartWork, explain_parts, is_files, stored_seed
 from polyshap.planning import Planner
 from polyshap.players import Groups
 from polyshap.prepared import Prepared, Task, prepare
 from polyshap.results import Diagnostics
-from polyshap.rowwise import RowResult, RowRun, explain_rows
+from polyshap.rowjobs import RowJobs
+from polyshap.rowwise import Plan, RowResult, RowRun, explain_rows
 from polyshap.sampling import check_budget
 from polyshap.sharing import should_share
 
-__all__ = ["auto_budget", "explain", "explain_prepared"]
+__all__ = ["auto_budget", "explain", "explain_prepared", "shared_plan"]
 
 # "auto" stops here: 2,048 calls bring the adaptive estimator below 1 % of the range on every tabular game of
 # the benchmark up to 101 players; 20 a player keep that for more.
 _AUTO_CALLS, _AUTO_CALLS_PER_PLAYER = 2048, 20
+# Rows in parts count as this many: what they share must not depend on how they are cut.
+_MANY = 1 << 20
 # The share of the range at which budget="auto" lets a row stop.
 AUTO_TOLERANCE = 0.01
 
@@ -49,6 +58,13 @@ def explain(
     tolerance: float | None = None,
     random_state: int | np.random.Generator | None = None,
     batch_size: int | None = None,
+    n_jobs: int | None = None,
+    executor: Any = None,
+    cache: str | Path | Cache | None = None,
+    retries: int | Retries | None = None,
+    timeout: float | None = None,
+    max_concurrency: int | None = None,
+    out: str | Path | None = None,
     progress: bool | ProgressCallback | None = None,
     method: Method = "auto",
     weights: Sequence[float] | FloatArray | None = None,
@@ -91,6 +107,23 @@ def explain(
         The values of a row depend on this and the row, never on the other rows.
     batch_size : int, optional
         Synthetic rows handed to the model at a time.
+    n_jobs : int, optional
+        Processes of an own pool; -1 takes one a core. The values are the same bits for any number.
+    executor : object, optional
+        A Dask client, any `concurrent.futures.Executor`, or a function that makes one.
+    cache : path or Cache, optional
+        A folder or file where values are kept batch by batch; a run that was ended goes on from there.
+    retries : int or Retries, optional
+        Attempts beyond the first for a model that raises now and then; a row that fails alone is named.
+    timeout : float, optional
+        Seconds that one call of the model may take in a worker process, before that is ended and the
+        call made again.
+    max_concurrency : int, optional
+        Requests in flight of an asynchronous model (async def), each of `batch_size` rows.
+    out : path, optional
+        A folder for Parquet files of 10,000 rows each, written by the workers; nothing is gathered, and
+        another run goes on with the parts that are missing. A `polyshap.parts.Parts` is returned. `X` may
+        then be a path or pattern of Parquet files.
     progress : bool, callable or None
         None shows a bar on a terminal; a callable gets (calls done, calls in all).
     method : {"auto", "predict", "predict_proba", "decision_function"}
@@ -119,6 +152,10 @@ def explain(
     """
     if imputer == "path-dependent" and background is None:
         background = X  # only its columns are looked at: the trees hold the weights of their branches
+    if out is None and is_files(X):
+        raise ArgumentError(f"`X` must be a table unless `out` is given. Got {X!r}. Give out='folder/'.")
+    if out is not None and random_state is None:
+        random_state = stored_seed(out)
     prepared = prepare(
         model,
         background,
@@ -134,12 +171,21 @@ def explain(
         feature_names=feature_names,
         output_names=output_names,
     )
+    execution = Execution(n_jobs, executor, cache, retries, timeout, max_concurrency, progress)
+    if out is not None:
+        if cache is not None:
+            raise ArgumentError("`cache` must be left out beside `out`, whose finished parts are kept.")
+        plan = shared_plan(prepared, budget, tolerance, shared and not independent_designs)
+        work = PartWork(
+            outfitted(prepared, execution), budget, tolerance, plan, independent_designs, str(Path(out))
+        )
+        return explain_parts(work, X, execution)  # type: ignore[return-value]
     return explain_prepared(
         prepared,
         X,
         budget=budget,
         tolerance=tolerance,
-        progress=progress,
+        execution=execution,
         shared=shared,
         independent_designs=independent_designs,
     )
@@ -151,40 +197,81 @@ def explain_prepared(
     *,
     budget: int | str = "auto",
     tolerance: float | None = None,
-    progress: bool | ProgressCallback | None = None,
-    shared: bool | None = None,
+    execution: Execution | None = None,
+    shared: bool | Plan | None = None,
     independent_designs: bool = False,
 ) -> Explanation:
     """Explain rows with what was prepared from model and background."""
     started = time.perf_counter()
     n_calls, tolerance = _checked_effort(budget, tolerance, prepared)
+    options = Execution() if execution is None else execution
+    options.check()
     table = prepared.align(X)
-    # whatever is wrong with budget and estimator shows here, before the model is asked
     if shared is None:
         shared = should_share(len(table), n_calls)
-    shared = shared and not independent_designs
-    planner = Planner(prepared, n_calls, tolerance, without_learning=shared and len(prepared.background) == 1)
-    planner.plan(np.arange(len(prepared.players)))
-    task = prepared.bind(table)
-    pilot_evaluations = 0
-    if shared:
-        planner, pilot_evaluations = planner.sharing()
-    digests = task.digests() if independent_designs else [None] * len(table)
-    plans = [planner.plan_row(row, digest) for row, digest in zip(task.active, digests, strict=True)]
-    run = RowRun(task.games, task.active, task.empty, tolerance)
-    with track(sum(plan.n_evaluations for plan in plans), progress) as advance:
-        results = explain_rows(run, plans, task.n_outputs, advance)
-    details: dict[str, float | str | FloatArray] = {
-        "model": prepared.model.name,
-        "budget": float(n_calls),
-        "random_state": float(prepared.seed),
-        "n_background": float(task.games.n_fills),
-        "parameters": "shared" if planner.shared is not None else "own",
-    }
-    if tolerance is not None:
-        details["tolerance"] = tolerance
+    given = shared if isinstance(shared, Plan) else None
+    shared = bool(shared) and not independent_designs
+    blind = shared and len(prepared.background) == 1
+    # whatever is wrong with budget and estimator shows here, before the model is asked
+    Planner(prepared, n_calls, tolerance, without_learning=blind).plan(np.arange(len(prepared.players)))
+    kept = options.store(prepared.model.function, prepared.model.name)
+    prepared = outfitted(prepared, options)
+    with kept as store, options.workers() as workers:
+        planner = Planner(
+            prepared, n_calls, tolerance, games_of=games_of(prepared, store), without_learning=blind
+        )
+        task = prepared.bind(table)
+        pilot_evaluations = 0
+        if given is not None:
+            planner = replace(planner, shared=given)
+        elif shared:
+            planner, pilot_evaluations = planner.sharing()
+        digests = task.digests() if independent_designs else [None] * len(table)
+        plans = [planner.plan_row(row, digest) for row, digest in zip(task.active, digests, strict=True)]
+        run = RowRun(planner.games_of(task), task.active, task.empty, tolerance)
+        jobs = None if workers is None else RowJobs(workers, options.timeout)
+        details: dict[str, float | str | FloatArray] = {
+            "model": prepared.model.name,
+            "budget": float(n_calls),
+            "random_state": float(prepared.seed),
+            "n_background": float(task.games.n_fills),
+            "parameters": "shared" if planner.shared is not None else "own",
+        }
+        if tolerance is not None:
+            details["tolerance"] = tolerance
+        try:
+            with track(sum(plan.n_evaluations for plan in plans), options.progress) as advance:
+                results = explain_rows(run, plans, task.n_outputs, advance, jobs)
+        except UNFINISHED as error:
+            _explain_finished(error, prepared, task, details)
+            raise
     found = _assemble(prepared, task, results, details, {"total": time.perf_counter() - started})
     return replace(found, pilot_evaluations=pilot_evaluations)
+
+
+def shared_plan(
+    prepared: Prepared, budget: int | str, tolerance: float | None, shared: bool | None
+) -> Plan | bool:
+    """What parts of many rows share, learned once; False where every row stands for itself."""
+    n_calls, tolerance = _checked_effort(budget, tolerance, prepared)
+    if not (should_share(_MANY, n_calls) if shared is None else shared):
+        return False
+    blind = len(prepared.background) == 1
+    planner, _ = Planner(prepared, n_calls, tolerance, without_learning=blind).sharing()
+    return planner.shared or False
+
+
+def _explain_finished(
+    error: GameError | WorkerError | InterruptedRun,
+    prepared: Prepared,
+    task: Task,
+    details: dict[str, float | str | FloatArray],
+) -> None:
+    """The rows that were done before a run ended, as an explanation on its exception."""
+    error.finished_rows = rows = tuple(sorted(error.results))
+    if rows:
+        done = [error.results[row] for row in rows]
+        error.explanation = _assemble(prepared, task, done, details, {}, np.array(rows))
 
 
 def _checked_effort(
@@ -227,6 +314,7 @@ def _assemble(
     results: Sequence[RowResult],
     details: dict[str, float | str | FloatArray],
     seconds: dict[str, float],
+    rows: IntArray | None = None,
 ) -> Explanation:
     values = np.stack([one.values for one in results])
     errors = None
@@ -248,7 +336,7 @@ def _assemble(
         values=values,
         base_values=base,
         predictions=grand,
-        data=task.display(),
+        data=task.display() if rows is None else task.display()[rows],
         feature_names=prepared.players.names,
         output_names=names,
         standard_errors=errors,

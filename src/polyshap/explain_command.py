@@ -20,7 +20,7 @@ from polyshap.explain import auto_budget, explain
 from polyshap.explanation import Explanation
 from polyshap.model_files import LoadedModel, Permissions, load_model
 from polyshap.models import as_model
-from polyshap.text_tables import bar, number, text_table
+from polyshap.text_tables import bar, number, printable, text_table
 
 __all__ = ["OUTPUT_SUFFIXES", "Run", "as_json", "as_text", "run_explain", "takes_jobs"]
 
@@ -229,7 +229,7 @@ def as_text(run: Run, n_features: int) -> str:
     ]
     for position, name in enumerate(names):
         one = x if name is None else x[..., position]
-        heading = "" if name is None else f", output {name}"
+        heading = "" if name is None else f", output {printable(name)}"
         if len(x) <= _MOST_ROWS_SHOWN:
             blocks += [_row_text(one[i], int(run.rows[i]), heading, n_features) for i in range(len(x))]
         else:

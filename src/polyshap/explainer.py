@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from polyshap._types import Estimator, FloatArray
 from polyshap.errors import PolyshapWarning
+from polyshap.execution.cache import Cache
+from polyshap.execution.options import Execution
 from polyshap.execution.progress import ProgressCallback
-from polyshap.explain import explain_prepared
+from polyshap.execution.retries import Retries
+from polyshap.explain import explain_prepared, shared_plan
 from polyshap.explanation import Explanation
 from polyshap.games.imputers import Imputer
 from polyshap.models import Method
+from polyshap.parts import columns_of, native, part_columns
 from polyshap.players import Groups
 from polyshap.prepared import Prepared, prepare
+from polyshap.rowwise import Plan
 
 __all__ = ["Explainer"]
 
@@ -47,6 +54,12 @@ class Explainer:
     tolerance: float | None = None
     random_state: int | np.random.Generator | None = None
     batch_size: int | None = None
+    n_jobs: int | None = None
+    executor: Any = None
+    cache: str | Path | Cache | None = None
+    retries: int | Retries | None = None
+    timeout: float | None = None
+    max_concurrency: int | None = None
     progress: bool | ProgressCallback | None = None
     method: Method = "auto"
     weights: Sequence[float] | FloatArray | None = None
@@ -78,6 +91,18 @@ class Explainer:
             output_names=self.output_names,
         )
 
+    @property
+    def _execution(self) -> Execution:
+        return Execution(
+            self.n_jobs,
+            self.executor,
+            self.cache,
+            self.retries,
+            self.timeout,
+            self.max_concurrency,
+            self.progress,
+        )
+
     def __call__(self, X: Any, *, budget: int | str | None = None) -> Explanation:
         """Explain rows; one row as a vector gives an explanation of a single row."""
         single = isinstance(X, np.ndarray) and X.ndim == 1
@@ -86,11 +111,85 @@ class Explainer:
             X[None] if single else X,
             budget=self.budget if budget is None else budget,
             tolerance=self.tolerance,
-            progress=self.progress,
+            execution=self._execution,
             shared=self.shared,
             independent_designs=self.independent_designs,
         )
         return found[0] if single else found
+
+    def partition(self, frame: Any, *, keep: Sequence[str] = ()) -> Any:
+        """Rows in, values out: for `mapInPandas`, `map_partitions`, `map_batches` and the like.
+
+        The values do not depend on how the rows are cut into parts. An explainer is pickled with what the
+        parts share.
+
+        Parameters
+        ----------
+        frame : DataFrame, array or iterator of DataFrames
+            With the columns of the background; for an iterator the answer is one too.
+        keep : sequence of str
+            Columns to carry along, such as a key.
+
+        Returns
+        -------
+        DataFrame or array
+            `shap_<feature>`, `error_<feature>` (standard errors, NaN where unknown), `base_value` and
+            `prediction`; with `|<output>` behind each for several outputs.
+
+        Examples
+        --------
+        >>> import numpy as np, polyshap
+        >>> explainer = polyshap.Explainer(lambda rows: rows.sum(axis=1), np.zeros((1, 2)), random_state=0)
+        >>> explainer.partition(np.ones((1, 2))).round(6).tolist()  # 2 values, 2 errors, base, prediction
+        [[1.0, 1.0, 0.0, 0.0, 0.0, 2.0]]
+        """
+        if isinstance(frame, Iterator):
+            return (self.partition(part, keep=keep) for part in frame)
+        if len(frame) == 0:
+            return native({name: np.empty(0) for name in self._part_columns}, frame, keep)
+        names = list(self.prepared.background.names)
+        rows = frame[names] if hasattr(frame, "columns") and not hasattr(frame, "column") else frame
+        if hasattr(frame, "column") and hasattr(frame, "select"):  # a pyarrow table
+            rows = frame.select(names)
+        found = explain_prepared(
+            self.prepared,
+            rows,
+            budget=self.budget,
+            tolerance=self.tolerance,
+            execution=Execution(progress=False),
+            shared=self._shared_plan,
+            independent_designs=self.independent_designs,
+        )
+        return native(columns_of(found), frame, keep)
+
+    def spark_schema(self, keep: Mapping[str, str] = MappingProxyType({})) -> str:
+        """The columns of `partition` as Spark's schema text; `keep` gives the types of those carried along.
+
+        >>> import numpy as np, polyshap
+        >>> explainer = polyshap.Explainer(lambda rows: rows[:, 0], np.zeros((1, 1)))
+        >>> explainer.spark_schema({"id": "bigint"})
+        '`id` bigint, `shap_x0` double, `error_x0` double, `base_value` double, `prediction` double'
+        """
+        kinds = dict(keep) | dict.fromkeys(self._part_columns, "double")
+        return ", ".join(f"`{name.replace('`', '``')}` {kind}" for name, kind in kinds.items())
+
+    @cached_property
+    def _part_columns(self) -> tuple[str, ...]:
+        task = self.prepared.bind(self.prepared.background.take([0]))
+        outputs = None if task.squeezed else task.output_names
+        return part_columns(self.prepared.players.names, outputs)
+
+    @cached_property
+    def _shared_plan(self) -> Plan | bool:
+        share = False if self.independent_designs else self.shared
+        return shared_plan(self.prepared, self.budget, self.tolerance, share)
+
+    def __getstate__(self) -> dict[str, Any]:
+        _ = self._shared_plan  # learned here once, not by every worker
+        return {**vars(self), "executor": None, "n_jobs": None, "cache": None, "progress": False}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
 
     def shap_values(
         self, X: Any, nsamples: int | str = "auto", l1_reg: object = None, silent: bool = True

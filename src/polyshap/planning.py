@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
 from polyshap._types import BoolMatrix, IntArray
 from polyshap.estimation import choose
 from polyshap.estimators.adaptive import Adaptive
-from polyshap.prepared import Prepared
+from polyshap.prepared import Prepared, Task
 from polyshap.rowwise import Plan, RowRun, plan_for
 from polyshap.sharing import PILOT_PAIRS, PILOT_ROWS, OneRowBackground, learn_shared
 
@@ -38,6 +40,7 @@ class Planner:
     budget: int
     tolerance: float | None
     shared: Plan | None = None
+    games_of: Callable[[Task], Any] = lambda task: task.games
     without_learning: bool = False
 
     def __post_init__(self) -> None:
@@ -93,7 +96,7 @@ class Planner:
         rng = np.random.default_rng([self.prepared.seed, _PILOT_STREAM])
         chosen = rng.permutation(len(background))[:PILOT_ROWS]
         task = self.prepared.bind(background.take(np.sort(chosen)))
-        run = RowRun(task.games, np.ones_like(task.active), task.empty)
+        run = RowRun(self.games_of(task), np.ones_like(task.active), task.empty)
         count = min(PILOT_PAIRS, plan.stages[-1])
         observed = [run.observe(plan, index, count) for index in range(len(task.table))]
         seen = np.asarray(task.active.any(axis=0))

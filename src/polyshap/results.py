@@ -121,6 +121,14 @@ class Diagnostics:
     details: Mapping[str, float | str | FloatArray] = field(default_factory=lambda: MappingProxyType({}))
     warnings: tuple[str, ...] = ()
 
+    def __getstate__(self) -> dict[str, object]:
+        # read-only views of dictionaries cannot be pickled
+        return {**vars(self), "seconds": dict(self.seconds), "details": dict(self.details)}
+
+    def __setstate__(self, state: dict[str, object]) -> None:
+        for name, value in state.items():
+            object.__setattr__(self, name, MappingProxyType(value) if isinstance(value, dict) else value)
+
 
 @dataclass(frozen=True, eq=False)
 class Estimate:

@@ -199,7 +199,7 @@ class RowRun:
             values = self._asked(self.game_of(index, plan.players), asked)
         except UNFINISHED as error:
             error.row = index
-            error.observed = {index: pair for pair in error.observed.values()}
+            error.observed = dict(zip([index], error.observed.values(), strict=False))
             raise
         if before or self.empty is None:
             return values

@@ -148,7 +148,7 @@ def greedy(
     factor = np.empty((len(pool), len(known) + n_picks), dtype=dtype)
     factor[:, : len(known)], sections, variance = _given(rows, known, parameters, dtype)
     weighted, narrow = (rows * parameters.relevances).astype(dtype), rows.astype(dtype)
-    own = None if parameters.term_variances is None else parameters
+    by_inner = parameters.term_variances is None and parameters.ratios is None
     floor = dtype(np.sqrt(np.finfo(dtype).eps) * 1e-3 * parameters.variance)
     gain = np.einsum("ci,ci->c", sections, sections)
     add_outer = get_blas_funcs("ger", (sections,))
@@ -157,10 +157,10 @@ def greedy(
         pick = int(np.argmax(gain / np.maximum(variance, floor)))
         picks[step] = pick
         width = len(known) + step
-        if own is None:
+        if by_inner:
             column = odd_from_inner(narrow @ weighted[pick], parameters)
         else:
-            column = odd_kernel(rows, rows[pick : pick + 1], own)[:, 0]
+            column = odd_kernel(rows, rows[pick : pick + 1], parameters)[:, 0]
         deviation = np.sqrt(max(variance[pick], floor))
         column = ((column - factor[:, :width] @ factor[pick, :width]) / deviation).astype(dtype)
         factor[:, width] = column

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Sequence
 
-__all__ = ["bar", "number", "text_table"]
+__all__ = ["bar", "number", "printable", "text_table"]
 
 _BAR = 20  # characters
 
@@ -20,7 +20,7 @@ def text_table(header: Sequence[str], lines: Sequence[Sequence[str]], left: Coll
     a        10
     long      2
     """
-    cells = [[_clean(cell) for cell in line] for line in (header, *lines)]
+    cells = [[printable(cell) for cell in line] for line in (header, *lines)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return "\n".join(
         "  ".join(
@@ -55,6 +55,10 @@ def bar(share: float) -> str:
     return ("+" if share >= 0 else "-") * length
 
 
-def _clean(cell: str) -> str:
-    """Text from a file cannot move the cursor."""
-    return "".join(one if one.isprintable() else " " for one in cell)
+def printable(text: str) -> str:
+    """Text from a file on one line, unable to move the cursor or to colour the terminal.
+
+    >>> printable("a\\x1b[2Jb")
+    'a [2Jb'
+    """
+    return "".join(one if one.isprintable() else " " for one in text)

@@ -37,6 +37,8 @@ def workshop(tmp_path_factory) -> Workshop:
         "    return 3.0 * table['age'] - 2.0 * table['income'] + table['hours']\n"
         "def on_array(rows):\n"
         "    return rows @ [3.0, -2.0, 1.0, 0.0]\n"
+        "def on_two(rows):\n"
+        "    return rows @ [1.0, 2.0]\n"
         "def two(table):\n"
         "    import numpy\n"
         "    return numpy.stack([predict(table), -predict(table)], axis=1)\n"

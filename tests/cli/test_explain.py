@@ -191,3 +191,17 @@ def test_bench_is_mounted(capsys):
     pytest.importorskip("polyshap.benchmark.command")
     assert main(["bench", "--help"]) == OK
     assert "paper" in capsys.readouterr().out
+
+
+def test_names_cannot_steer_the_terminal(explain, workshop):
+    """Escape sequences in column names reach neither tables nor errors."""
+    pandas = pytest.importorskip("pandas")
+    pandas.DataFrame({"\x1b[2Jage": [1.0, 2.0], "b": [0.0, 1.0]}).to_csv(
+        workshop.folder / "steer.csv", index=False
+    )
+    code, out, err = explain("scoring:on_two", "--arrays", data="steer.csv", drop=False)
+    assert code == OK
+    assert "\x1b" not in out + err
+    code, out, err = explain("scoring:predict", "--target-drop", "z", data="steer.csv", drop=False)
+    assert code == ERROR
+    assert "\x1b" not in out + err

@@ -21,7 +21,7 @@ UNBIASED = {
     "msr": MSR(),
     "msr, not paired": MSR(Design(paired=False)),
     "svarm": SVARM(),
-    "svarm, not paired": SVARM(Design(paired=False)),
+    "svarm, paired": SVARM(Design()),
 }
 
 

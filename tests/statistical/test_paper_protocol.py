@@ -7,7 +7,6 @@ from functools import cache
 
 import numpy as np
 import pytest
-from tables import data_folder
 
 from polyshap.benchmark import Plan, load_instances, select_tasks
 from polyshap.benchmark.cells import N_SD, collect, judge
@@ -15,6 +14,7 @@ from polyshap.benchmark.published import published, tolerance
 from polyshap.benchmark.run import execute
 from polyshap.benchmark.runtime import fit_lines, measure
 from polyshap.benchmark.tasks import TASKS
+from tables import data_folder
 
 pytestmark = [pytest.mark.data]
 
@@ -117,7 +117,7 @@ def test_paired_even_orders_add_nothing(name, odd):
     """Paired KernelSHAP is paired 2-PolySHAP, and paired 3 is 4: the same values, up to rounding."""
     methods = (f"polyshap-{odd}", f"polyshap-{odd + 1}")
     plan = Plan(select_tasks([name]), methods, (True,), 3, seeds=(0,), seeding="shared", budgets="table")
-    first, second = ([record for record in execute(job)] for job in plan.jobs())
+    first, second = (execute(job) for job in plan.jobs())
     exact = load_instances(name).exact
     for one, two in zip(first, second, strict=True):
         if one.skipped or two.skipped:

@@ -91,7 +91,7 @@ def test_zero_games_have_zero_values_and_errors() -> None:
 
 def test_one_player_that_matters_and_duplicated_players() -> None:
     alone = run(lambda z: 2.0 * z[:, 3], 9, 40)
-    np.testing.assert_allclose(alone.values, 2.0 * (np.arange(9) == 3), atol=1e-6)
+    np.testing.assert_allclose(alone.values, 2.0 * (np.arange(9) == 3), atol=1e-4)
     twins = run(lambda z: 1.0 * (z[:, 0] | z[:, 1]), 6, 40)
     np.testing.assert_allclose(twins.values[:2], 0.5, atol=0.05)
 

@@ -26,7 +26,7 @@ LAYERS = (
     ("games",),
     ("estimators",),
     ("estimation",),
-    ("explanation", "storage", "sharing", "rowwise", "prepared", "planning", "explain", "explainer"),
+    ("explanation", "storage", "sharing", "rowwise", "rowjobs", "prepared", "planning", "outfit", "parts", "explain", "explainer"),
     ("interop", "plots", "report"),
     ("benchmark",),
     ("pickles", "data_files", "model_files", "explain_command", "demo", "cli", "__main__"),

@@ -1,4 +1,4 @@
-"""Records survive interruptions: lines come back, a cut line is dropped, damage is named, a full disk is clear."""
+"""Records survive: lines come back, a cut line is dropped, damage is named, a full disk is clear."""
 
 import errno
 import math

@@ -1,4 +1,4 @@
-"""The runner on a small task: resumable, independent of the number of processes, honest about what it skips."""
+"""The runner on a small task: resumable, independent of the processes, honest about what it skips."""
 
 import importlib
 import itertools
@@ -11,7 +11,6 @@ import time
 
 import numpy as np
 import pytest
-from tables import synthetic_games
 
 from polyshap.benchmark import Job, Plan, expected_seconds, read_records, run, select_tasks
 from polyshap.benchmark.data import load_instances
@@ -19,7 +18,7 @@ from polyshap.benchmark.methods import PAPER_METHODS, skip_reason
 from polyshap.benchmark.tasks import TASKS, get_task
 from polyshap.errors import ArgumentError, MissingDataError
 from polyshap.games import TableGame, save_table, tabulate
-
+from tables import synthetic_games
 
 # the package's `run` is the function
 run_module = importlib.import_module("polyshap.benchmark.run")
@@ -151,7 +150,7 @@ def test_unknown_names_get_the_nearest(vit9):
         select_tasks(["Housin"])
     with pytest.raises(ArgumentError, match=r"Got 'permutatoin'. Did you mean 'permutation'"):
         Plan((vit9,), ("permutatoin",))
-    with pytest.raises(ArgumentError, match="`n_instances` must lie in 1..30"):
+    with pytest.raises(ArgumentError, match=r"`n_instances` must lie in 1..30"):
         plan_of(vit9, n_instances=31)
 
 

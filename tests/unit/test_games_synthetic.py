@@ -4,7 +4,6 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from tables import KINDS, synthetic_games
 
 from polyshap.errors import ArgumentError
 from polyshap.games import (
@@ -15,6 +14,7 @@ from polyshap.games import (
     WeightedVotingGame,
     random_k_additive,
 )
+from tables import KINDS, synthetic_games
 
 
 def by_orders(game):

@@ -4,10 +4,10 @@ import json
 
 import numpy as np
 import pytest
-from tables import synthetic_games
 
 from polyshap.errors import ArgumentError, FileFormatError
 from polyshap.games import TableGame, load_table, save_table, tabulate
+from tables import synthetic_games
 
 
 def random_table(n_players, *outputs):
@@ -73,12 +73,12 @@ def test_damaged_files_are_named(tmp_path):
     with pytest.raises(FileFormatError, match=r"game.npz is damaged"):
         load_table(path)
     np.savez(tmp_path / "foreign.npz", x=1)
-    with pytest.raises(FileFormatError, match="foreign.npz"):
+    with pytest.raises(FileFormatError, match=r"foreign.npz"):
         load_table(tmp_path / "foreign.npz")
     np.savez(tmp_path / "part.npz", coalitions=np.eye(2, dtype=bool), values=[1.0, 2.0])
     with pytest.raises(FileFormatError, match=r"each of the 2\^2 coalitions once"):
         load_table(tmp_path / "part.npz")
-    with pytest.raises(ArgumentError, match="must end in .npz or .json"):
+    with pytest.raises(ArgumentError, match=r"must end in .npz or .json"):
         load_table(tmp_path / "game.csv")
 
 

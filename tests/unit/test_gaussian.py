@@ -30,6 +30,7 @@ from tests.reference_gaussian import (
 
 
 def some_parameters(n_players: int, *, terms: bool = False) -> Parameters:
+    """Two smooth components; with `terms` also variances of single terms, and relevances that differ."""
     rng = np.random.default_rng(3)
     own = ((0,), (0, 1, 2)) if terms else ()
     return Parameters(
@@ -40,6 +41,7 @@ def some_parameters(n_players: int, *, terms: bool = False) -> Parameters:
         np.array([0.5, 2.0]),
         own,
         np.array([0.3, 0.6]) if terms else None,
+        rng.uniform(0.5, 2.0, (3, n_players)) if terms else None,
     )
 
 
@@ -94,13 +96,13 @@ def test_delta_part_is_exact_enumeration() -> None:
     )
 
 
-@pytest.mark.parametrize("tied", [False, True])
-def test_gradient_is_the_slope_of_the_objective(tied: bool) -> None:
+@pytest.mark.parametrize("ratio_deviation", [None, 0.5])
+def test_gradient_is_the_slope_of_the_objective(ratio_deviation: float | None) -> None:
     """Central differences of step h err by h^2 and eps / h: about 1e-6 of the largest entry here."""
     rng, n_players = np.random.default_rng(1), 5
     rows = some_rows(n_players, 10)
-    odd, even = rng.normal(size=(11, 1 + tied)), rng.normal(size=(11, 1 + tied))
-    hyperprior = Hyperprior()
+    odd, even = rng.normal(size=(11, 2)), rng.normal(size=(11, 2))
+    hyperprior = Hyperprior(ratio_deviation=ratio_deviation)
     theta = hyperprior.moments(n_players)[0]
     theta = theta + 0.3 * rng.normal(size=len(theta))
 

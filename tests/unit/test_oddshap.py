@@ -22,7 +22,7 @@ def planted(z):
 def test_small_budgets_use_the_players_alone():
     """Below ten calls a player it is LeverageSHAP, on all players or on the few that the trees found."""
     odd = OddSHAP()
-    observations = observe(planted, odd.draw(12, 100, np.random.default_rng(0)))
+    observations = observe(planted, odd.draw(12, 38, np.random.default_rng(0)))
     expected = PolySHAP(KAdditive(1)).fit(observations).values
     np.testing.assert_allclose(odd.fit(observations).values, expected, atol=1e-12)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import tempfile
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -17,7 +18,7 @@ import polyshap
 from polyshap.benchmark.data import load_instances
 from polyshap.benchmark.methods import build_method, skip_reason
 from polyshap.benchmark.tasks import TASKS
-from polyshap.errors import optional_import
+from polyshap.errors import PolyshapWarning, optional_import
 from polyshap.execution.evaluate import GameFunction
 
 __all__ = [
@@ -81,7 +82,8 @@ def measure(
     progress: Callable[[str], object] = lambda text: None,
 ) -> Iterator[Timing]:
     """Time paired estimates on one thread, each game and method warmed up first."""
-    with threadpool_limits(1):
+    with threadpool_limits(1), warnings.catch_warnings():
+        warnings.simplefilter("ignore", PolyshapWarning)
         for name in tasks:
             instances = load_instances(name)
             games = [instances.game((index,)) for index in range(n_instances)]

@@ -68,7 +68,9 @@ class Batching:
         return max(1, min(wanted, affordable, cap or wanted))
 
     def coalitions_per_block(self, n_fills: int) -> int:
-        """Coalitions among which equal rows are looked for, and whose values are kept if the next fail."""
+        """Coalitions among which equal rows are looked for; those of one call where its size was given."""
+        if self.batch_size is not None:
+            return max(1, self.batch_size // n_fills)
         return max(1, min(_PAIRS, self.max_memory // (4 * _PAIR_BYTES)) // n_fills)
 
 

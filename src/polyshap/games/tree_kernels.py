@@ -6,7 +6,7 @@ compiled on first use only and cached on disk where the folder allows it.
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 from collections.abc import Callable
 from functools import cache
 from typing import Any
@@ -20,9 +20,14 @@ __all__ = ["available", "compiled", "shapley_of_leaves", "walk_trees"]
 Kernel = Callable[..., Any]
 
 
+@cache
 def available() -> bool:
-    """Whether numba is installed."""
-    return importlib.util.find_spec("numba") is not None
+    """Whether numba is installed, and fits the numpy that is."""
+    try:
+        importlib.import_module("numba")
+    except ImportError:  # numba refuses a numpy that is too new for it
+        return False
+    return True
 
 
 @cache

@@ -37,5 +37,5 @@ def laplace_draws(
     precision, axes = np.linalg.eigh(hessian)
     normal = np.random.default_rng(_SEED).normal(size=(n_draws // 2, len(centre)))
     steps = (np.concatenate([normal, -normal]) / np.sqrt(np.maximum(precision, 1.0))) @ axes.T * deviation
-    lower, upper = bounds(n_players, len(centre))
+    lower, upper = bounds(n_players, hyperprior)
     return np.asarray(np.clip(learned.theta + steps, lower, upper))

@@ -88,8 +88,7 @@ class ProcessSource:
         p, rows = self.fitted.parameters, self.fitted.process.rows
         values = np.zeros((len(terms), alpha.shape[1]))
         block = max(1, _BLOCK // len(rows))
-        for amplitude, scale in p.components:
-            w = scale * p.relevances
+        for amplitude, w in p.components:
             t = np.tanh(w)
             for x, weight in zip(nodes, weights, strict=True):
                 if weight == 0.0:
@@ -107,7 +106,7 @@ class ProcessSource:
     def _own(self, terms: IntArray, alpha: FloatArray, nodes: FloatArray, weights: FloatArray) -> FloatArray:
         """The linear part and the terms singled out: finitely many coefficients."""
         p, rows = self.fitted.parameters, self.fitted.process.rows
-        linear = (p.linear / p.total_relevance) * p.relevances[:, None] * (rows.T @ alpha)
+        linear = p.linear * p.linear_shares[:, None] * (rows.T @ alpha)
         coefficients = {(player,): linear[player] for player in range(len(linear))}
         if p.term_variances is not None:
             own = p.term_variances[:, None] * (term_columns(rows, p.terms).T @ alpha)

@@ -44,6 +44,8 @@ class Parameters:
     terms : tuple of tuples of int
         Odd sets of players whose coefficient has a variance of its own, on top of the kernel's.
     term_variances : ndarray, shape (n_terms,)
+    ratios : ndarray, shape (1 + n_scales, n_players), optional
+        What the relevances are multiplied with in the linear and in each smooth component; by default 1.
     """
 
     linear: float
@@ -53,6 +55,7 @@ class Parameters:
     scales: FloatArray
     terms: tuple[tuple[int, ...], ...] = ()
     term_variances: FloatArray | None = None
+    ratios: FloatArray | None = None
 
     @property
     def n_players(self) -> int:
@@ -64,9 +67,17 @@ class Parameters:
         return float(self.relevances.sum())
 
     @property
-    def components(self) -> Iterator[tuple[float, float]]:
-        """Amplitude and scale of each smooth component."""
-        return zip(self.smooth.tolist(), self.scales.tolist(), strict=True)
+    def linear_shares(self) -> FloatArray:
+        """w_i / W of the linear component."""
+        w = self.relevances if self.ratios is None else self.relevances * self.ratios[0]
+        return np.asarray(w / w.sum())
+
+    @property
+    def components(self) -> Iterator[tuple[float, FloatArray]]:
+        """Amplitude a_c and relevances z_c w of each smooth component."""
+        for index, (amplitude, scale) in enumerate(zip(self.smooth.tolist(), self.scales, strict=True)):
+            own = 1.0 if self.ratios is None else self.ratios[1 + index]
+            yield amplitude, scale * own * self.relevances
 
     @property
     def variance(self) -> float:
@@ -85,33 +96,40 @@ def hyperbolic(b: FloatArray, total: float) -> tuple[FloatArray, FloatArray]:
 
 
 def odd_from_inner(b: FloatArray, parameters: Parameters) -> FloatArray:
-    """The smooth odd kernel as a function of b alone."""
+    """The smooth odd kernel as a function of b alone, where all components share their relevances."""
     total = parameters.total_relevance
     kernel = b * (parameters.linear / total)
-    for amplitude, scale in parameters.components:
-        bound = scale * total
-        inner = scale * b
-        kernel += (amplitude / -np.expm1(-2 * bound)) * (np.exp(inner - bound) - np.exp(-bound - inner))
+    for amplitude, scale in zip(parameters.smooth.tolist(), parameters.scales.tolist(), strict=True):
+        kernel += _scaled_sinh(scale * b, scale * total, amplitude)
     return np.asarray(kernel)
 
 
 def odd_kernel(left: FloatArray, right: FloatArray, parameters: Parameters) -> FloatArray:
     """Prior covariance of u without the delta term, sign rows (n, d) and (m, d) -> (n, m)."""
-    kernel = odd_from_inner((left * parameters.relevances) @ right.T, parameters)
-    if parameters.term_variances is not None:
-        columns = term_columns(left, parameters.terms) * parameters.term_variances
-        kernel += columns @ term_columns(right, parameters.terms).T
+    p = parameters
+    if p.ratios is None:
+        kernel = odd_from_inner((left * p.relevances) @ right.T, p)
+    else:
+        kernel = (left * (p.linear * p.linear_shares)) @ right.T
+        for amplitude, w in p.components:
+            kernel += _scaled_sinh((left * w) @ right.T, float(w.sum()), amplitude)
+    if p.term_variances is not None:
+        kernel += (term_columns(left, p.terms) * p.term_variances) @ term_columns(right, p.terms).T
     return kernel
 
 
 def even_kernel(left: FloatArray, right: FloatArray, parameters: Parameters) -> FloatArray:
     """Prior covariance of e without the delta term, sign rows (n, d) and (m, d) -> (n, m)."""
-    total = parameters.total_relevance
-    b = (left * parameters.relevances) @ right.T
-    kernel = np.full(b.shape, CONSTANT_VARIANCE)
-    for amplitude, scale in parameters.components:
-        kernel += amplitude * hyperbolic(scale * b, scale * total)[1]
+    kernel = np.full((len(left), len(right)), CONSTANT_VARIANCE)
+    for amplitude, w in parameters.components:
+        kernel += amplitude * hyperbolic((left * w) @ right.T, float(w.sum()))[1]
     return kernel
+
+
+def _scaled_sinh(b: FloatArray, total: float, amplitude: float) -> FloatArray:
+    """amplitude sinh(b) / sinh(W)."""
+    scale = amplitude / -np.expm1(-2 * total)
+    return np.asarray(scale * (np.exp(b - total) - np.exp(-total - b)))
 
 
 def term_columns(rows: FloatArray, terms: tuple[tuple[int, ...], ...]) -> FloatArray:

@@ -1,12 +1,14 @@
 """Learning the prior from the sample: marginal likelihood of the odd and the even part, with its gradient.
 
-theta = (log a1, log a_c ..., log delta, log of the common relevance, one deviation a player). With
+theta = (log a1, log a_c ..., log delta, log of the common relevance, one deviation a player and, where there
+are enough pairs, one more for each player and component). With
 alpha = K^-1 y and M = (alpha alpha' - K^-1) / 2 the derivative of the log likelihood is sum(M * dK/dtheta);
 for the relevances it needs diag(S' Q S) only, one product of size n x n x d.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -39,6 +41,8 @@ class Hyperprior:
         Standard deviation of a player's own log relevance.
     scales : tuple of float
         z_c of the smooth components.
+    ratio_deviation : float, optional
+        Standard deviation of the log ratios of a player's relevances between components; None ties them.
     n_rows, n_iterations : int
         Pairs looked at and steps at most; 600 pairs and 30 steps were enough.
     n_coarse : int
@@ -51,6 +55,7 @@ class Hyperprior:
     common: tuple[float, float] = (1.5, 2.0)
     deviation: float = 1.0
     scales: tuple[float, ...] = (0.5, 2.0)
+    ratio_deviation: float | None = None
     n_rows: int = 600
     n_iterations: int = 40
     n_coarse: int = 220
@@ -59,8 +64,10 @@ class Hyperprior:
         """Means and standard deviations of theta."""
         common = (float(np.log(self.common[0] / n_players)), self.common[1])
         head = np.array([self.linear, *self.smooth, self.nugget, common])
-        mean = np.concatenate([head[:, 0], np.zeros(n_players)])
-        return mean, np.concatenate([head[:, 1], np.full(n_players, self.deviation)])
+        n_ratios = 0 if self.ratio_deviation is None else (1 + len(self.scales)) * n_players
+        mean = np.concatenate([head[:, 0], np.zeros(n_players + n_ratios)])
+        own = np.full(n_players, self.deviation), np.full(n_ratios, self.ratio_deviation or 0.0)
+        return mean, np.concatenate([head[:, 1], *own])
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,15 +82,26 @@ class Learned:
 
 def unpack(theta: FloatArray, n_players: int, scales: tuple[float, ...]) -> Parameters:
     """theta -> parameters."""
-    head = np.exp(theta[: len(theta) - n_players])
-    relevances = head[-1] * np.exp(theta[len(theta) - n_players :])
-    return Parameters(float(head[0]), head[1:-2], float(head[-2]), relevances, np.asarray(scales))
+    n_head = len(scales) + 3
+    head = np.exp(theta[:n_head])
+    relevances = head[-1] * np.exp(theta[n_head : n_head + n_players])
+    ratios = np.exp(theta[n_head + n_players :]).reshape(-1, n_players)
+    return Parameters(
+        float(head[0]),
+        head[1:-2],
+        float(head[-2]),
+        relevances,
+        np.asarray(scales),
+        ratios=ratios if len(ratios) else None,
+    )
 
 
-def bounds(n_players: int, n_parameters: int) -> tuple[FloatArray, FloatArray]:
+def bounds(n_players: int, hyperprior: Hyperprior) -> tuple[FloatArray, FloatArray]:
     """The box that theta is searched in."""
+    n_parameters = len(hyperprior.moments(n_players)[0])
     lower, upper = np.full(n_parameters, -_BOUND), np.full(n_parameters, _BOUND)
-    lower[-n_players:], upper[-n_players:] = -8.0, 6.0
+    n_head = len(hyperprior.scales) + 3
+    lower[n_head:], upper[n_head:] = -8.0, 6.0
     return lower, upper
 
 
@@ -132,7 +150,7 @@ def _ascend(
         theta,
         jac=True,
         method="L-BFGS-B",
-        bounds=np.stack(bounds(n_players, len(mean)), axis=1),
+        bounds=np.stack(bounds(n_players, hyperprior), axis=1),
         options={"maxiter": n_steps},
     )
     penalty = 0.5 * float((((result.x - mean) / deviation) ** 2).sum())
@@ -147,11 +165,10 @@ def objective(
     n_players = rows.shape[1]
     p = unpack(theta, n_players, hyperprior.scales)
     mean, deviation = hyperprior.moments(n_players)
-    total = p.total_relevance
-    b = (rows * p.relevances) @ rows.T
-    pairs = [hyperbolic(z * b, z * total) for z in p.scales]
+    b = (rows * p.linear_shares) @ rows.T
+    pairs = [hyperbolic(inner, total) for inner, total in _inner_products(rows, b, p)]
 
-    odd_matrix = b * (p.linear / total)
+    odd_matrix = b * p.linear
     even_matrix = np.full(b.shape, CONSTANT_VARIANCE)
     for amplitude, (sinh, cosh) in zip(p.smooth, pairs, strict=True):
         odd_matrix += amplitude * sinh
@@ -163,28 +180,43 @@ def objective(
         return _FAILED, np.zeros(len(theta))
     (odd_loss, M_odd), (even_loss, M_even) = odd_fit, even_fit
 
-    gradient = np.empty(len(theta))
-    slope = float(np.vdot(M_odd, b)) / total
+    n_head = len(p.scales) + 3
+    gradient = np.zeros(len(theta))
+    slope = float(np.vdot(M_odd, b))
     gradient[0] = p.linear * slope
-    weighted = M_odd * (p.linear / total)  # Q of the module docstring
-    constant = -p.linear * slope / total  # the part of dK/dw_i that is equal for all players
-    for index, ((amplitude, z), (sinh, cosh)) in enumerate(zip(p.components, pairs, strict=True)):
+    # one row a component: dL / d log of its relevances
+    slopes = [p.linear * p.linear_shares * (_diagonal(M_odd, rows) - slope)]
+    for index, ((amplitude, w), (sinh, cosh)) in enumerate(zip(p.components, pairs, strict=True)):
         inner = float(np.vdot(M_odd, sinh) + np.vdot(M_even, cosh))
         gradient[1 + index] = amplitude * inner
         cosh *= M_odd
         sinh *= M_even
-        cosh += sinh
-        cosh *= amplitude * z
-        weighted += cosh
-        constant -= amplitude * z * inner / np.tanh(z * total)
-    gradient[-n_players - 2] = p.nugget * (np.trace(M_odd[:-1, :-1]) + np.trace(M_even[:-1, :-1]))
-    relevance = p.relevances * (np.einsum("ji,ji->i", weighted @ rows, rows) + constant)
-    gradient[-n_players - 1] = relevance.sum()
-    gradient[-n_players:] = relevance
+        cosh += sinh  # Q of the module docstring
+        slopes.append(amplitude * w * (_diagonal(cosh, rows) - inner / np.tanh(w.sum())))
+    gradient[n_head - 2] = p.nugget * (np.trace(M_odd[:-1, :-1]) + np.trace(M_even[:-1, :-1]))
+    together = np.sum(slopes, axis=0)
+    gradient[n_head - 1] = together.sum()
+    gradient[n_head : n_head + n_players] = together
+    if p.ratios is not None:
+        gradient[n_head + n_players :] = np.concatenate(slopes)
 
     standard = (theta - mean) / deviation
     loss = odd_loss + even_loss + 0.5 * float(standard @ standard)
     return loss, standard / deviation - gradient
+
+
+def _inner_products(
+    rows: FloatArray, b: FloatArray, parameters: Parameters
+) -> Iterator[tuple[FloatArray, float]]:
+    """sum_i w_i s_i s'_i and its bound for each smooth component; b is that of the linear shares."""
+    for _, w in parameters.components:
+        total = float(w.sum())
+        yield (total * b if parameters.ratios is None else (rows * w) @ rows.T), total
+
+
+def _diagonal(Q: FloatArray, rows: FloatArray) -> FloatArray:
+    """diag(S' Q S)."""
+    return np.asarray(np.einsum("ji,ji->i", Q @ rows, rows))
 
 
 def _evidence(matrix: FloatArray, values: FloatArray) -> tuple[float, NDArray[np.float64]] | None:

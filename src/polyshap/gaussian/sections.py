@@ -27,9 +27,8 @@ _MAX_NODES = 40
 def smooth_sections(signs: FloatArray, parameters: Parameters) -> FloatArray:
     """cov(phi_i, u(s_j)) without the delta term: sign rows (n, d) -> (n, d)."""
     p = parameters
-    sections = signs * (2 * p.linear / p.total_relevance * p.relevances)
-    for amplitude, scale in p.components:
-        w = scale * p.relevances
+    sections = signs * (2 * p.linear * p.linear_shares)
+    for amplitude, w in p.components:
         t = np.tanh(w)
         x, weights = _nodes(p.n_players)
         xt = x[:, None] * t
@@ -48,9 +47,8 @@ def smooth_sections(signs: FloatArray, parameters: Parameters) -> FloatArray:
 def prior_variance(parameters: Parameters) -> FloatArray:
     """var(phi_i) without the delta term: (d,)."""
     p = parameters
-    variance = 4 * p.linear / p.total_relevance * p.relevances
-    for amplitude, scale in p.components:
-        w = scale * p.relevances
+    variance = 4 * p.linear * p.linear_shares
+    for amplitude, w in p.components:
         t = np.tanh(w)
         x, weights = _nodes(p.n_players)
         xy = np.outer(x, x).ravel()

@@ -26,6 +26,7 @@ __all__ = [
     "WIDTH",
     "Result",
     "View",
+    "add_scale",
     "colours_of",
     "diverging",
     "escaped",
@@ -166,6 +167,16 @@ def diverging() -> Any:
     colours = optional_import("matplotlib.colors", extra="plot", purpose="A plot")
     steps = ["#0b2e63", "#3f70b2", "#adb1b6", "#f1b44c", "#ffeab0"]
     return colours.LinearSegmentedColormap.from_list("polyshap", steps)
+
+
+def add_scale(ax: Axes, drawn: Any, label: str) -> None:
+    """The key to the colours of a picture, and no frame around it."""
+    bar = ax.figure.colorbar(drawn, ax=ax, pad=0.02, aspect=30)
+    bar.set_label(label)
+    bar.outline.set_visible(False)
+    ax.tick_params(length=0)
+    for side in ax.spines.values():
+        side.set_visible(False)
 
 
 def tidy(ax: Axes, *, zero: bool = True) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyshap.plots.canvas import INK, Result, diverging, new_axes, shorten, view
+from polyshap.plots.canvas import INK, Result, add_scale, diverging, new_axes, shorten, view
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,10 +50,5 @@ def heatmap(
         ax.scatter(x, y, s=3, color=INK, linewidths=0)
     ax.set_yticks(range(len(order)), [shorten(seen.names[j]) for j in order])
     ax.set_xlabel(f"{len(rows)} rows" + (", by prediction" if sort else ""))
-    ax.tick_params(length=0)
-    for side in ax.spines.values():
-        side.set_visible(False)
-    bar = ax.figure.colorbar(picture, ax=ax, pad=0.02, aspect=30)
-    bar.set_label(seen.label)
-    bar.outline.set_visible(False)
+    add_scale(ax, picture, seen.label)
     return ax

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polyshap._types import FloatArray, IntArray
 from polyshap.errors import ArgumentError
-from polyshap.plots.canvas import INK, Result, diverging, new_axes, one_row
+from polyshap.plots.canvas import INK, Result, add_scale, diverging, new_axes, one_row
 from polyshap.plots.labels import signed
 
 if TYPE_CHECKING:
@@ -61,9 +61,7 @@ def image(
     if len(values) <= _MOST_NUMBERS:
         _write_numbers(ax, values, labels, np.abs(values) > margin, limit)
     ax.set_axis_off()
-    bar = ax.figure.colorbar(cover, ax=ax, pad=0.02, aspect=30)
-    bar.set_label(seen.label)
-    bar.outline.set_visible(False)
+    add_scale(ax, cover, seen.label)
     return ax
 
 

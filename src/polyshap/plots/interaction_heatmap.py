@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyshap.plots.canvas import INK, Result, diverging, new_axes, shorten
+from polyshap.plots.canvas import INK, Result, add_scale, diverging, new_axes, shorten
 from polyshap.plots.labels import signed
 from polyshap.plots.pairs import pairs
 from polyshap.results import Index
@@ -58,10 +58,5 @@ def interaction_heatmap(
     labels = [shorten(name, 18) for name in found.names]
     ax.set_yticks(range(n - 1), labels[1:])
     ax.set_xticks(range(n - 1), labels[:-1], rotation=40, ha="right", rotation_mode="anchor")
-    ax.tick_params(length=0)
-    for side in ax.spines.values():
-        side.set_visible(False)
-    bar = ax.figure.colorbar(picture, ax=ax, pad=0.02, aspect=30)
-    bar.set_label(found.title)
-    bar.outline.set_visible(False)
+    add_scale(ax, picture, found.title)
     return ax

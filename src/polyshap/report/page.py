@@ -76,6 +76,7 @@ def write_report(
         outputs=_output_choice(content),
         facts=facts(_summary(x, content)),
         remarks=remark_list(remarks(x, content)),
+        whiskers="" if content.errors is None else " Whiskers are 95 % intervals.",
         importance=importance(content),
         interactions=interactions(x, content),
         capped=escape(_capped(len(content.values), n_embedded)),
@@ -156,6 +157,8 @@ def _made(x: Explanation) -> list[tuple[str, str]]:
     calls = x.row_evaluations
     few, many = int(np.min(calls)), int(np.max(calls))
     found.append(("Coalitions a row", f"{many:,}" if few == many else f"{few:,} to {many:,}"))
+    if d.details.get("parameters") == "shared":
+        found.append(("Parameters", "shared, learned from background rows"))
     seed = d.details.get("random_state")
     if isinstance(seed, float):
         found.append(("Seed", f"{seed:.0f}"))

@@ -91,6 +91,7 @@ function list() {
     if (button && button.dataset.key === state.key) header.setAttribute("aria-sort", state.down ? "descending" : "ascending");
     else header.removeAttribute("aria-sort");
   }
+  $("table").classList.toggle("plain", !output().errors);
   $("table").tHead.querySelector(".name").textContent = page.features[j];
   $("status").textContent = `${state.shown.length} of ${page.rows.length} rows match.`;
   const pages = Math.max(1, Math.ceil(state.shown.length / state.size));
@@ -160,12 +161,14 @@ function total(name, level, x, top) {
   return tr;
 }
 function bar(row, j, from, length, wide, x, end) {
-  const tr = make("tr"), head = make("th", j < 0 ? `${n - FEW} others` : page.features[j]), cell = make("td", number(length, scale(), true));
+  const tr = make("tr"), head = make("th"), label = make("div", undefined, "label"), cell = make("td", number(length, scale(), true));
   head.scope = "row";
+  label.append(make("span", j < 0 ? `${n - FEW} others` : page.features[j]));
   if (j >= 0) {
-    head.append(" ", make("span", shown(datum(row, j)), "datum"));
+    label.append(" ", make("span", shown(datum(row, j)), "datum"));
     head.title = `${page.features[j]} = ${shown(datum(row, j))}`;
   }
+  head.append(label);
   if (wide !== null) cell.append(" ", make("span", `\u00b1${number(wide, scale(), false)}`, "error"));
   tr.append(head);
   const svg = canvas(tr, cell), [a, b] = [x(from), x(from + length)];

@@ -1,0 +1,297 @@
+"""Millions of rows: explained part by part, written where they are computed, gathered nowhere."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polyshap._types import FloatArray
+from polyshap.errors import ArgumentError, CacheMismatchError, StorageError, optional_import
+from polyshap.execution.cache import fingerprint
+from polyshap.execution.options import Execution
+from polyshap.execution.progress import track
+from polyshap.execution.workers import run_stream
+from polyshap.explanation import Explanation
+from polyshap.frames import ArrayTable, FrameTable, Table
+from polyshap.prepared import Prepared
+from polyshap.rowwise import Plan
+
+__all__ = [
+    "Part",
+    "PartWork",
+    "Parts",
+    "columns_of",
+    "explain_parts",
+    "is_files",
+    "native",
+    "part_columns",
+    "stored_seed",
+]
+
+# Rows of a part: at 10 ms a row what a worker does in 100 s, and what is repeated when it dies.
+PART_ROWS = 10_000
+_MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Explanations of many rows, as files.
+
+    Attributes
+    ----------
+    folder : Path
+    files : tuple of Path
+        In the order of the rows; Parquet with the columns `shap_<feature>`, `error_<feature>` (standard
+        errors, NaN where unknown), `base_value` and `prediction`, with `|<output>` behind each for several.
+    n_rows : int
+    n_computed : int
+        Parts computed by this call; the others were there.
+    """
+
+    folder: Path
+    files: tuple[Path, ...]
+    n_rows: int
+    n_computed: int
+
+    def __iter__(self) -> Iterator[Any]:
+        """The parts as pyarrow tables, one in memory at a time."""
+        parquet = _parquet()
+        return (parquet.read_table(file) for file in self.files)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows of a file's row group, or of a table in memory."""
+
+    number: int
+    start: int
+    stop: int
+    file: str | None = None
+    group: int = 0
+    rows: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class PartWork:
+    """Goes to the workers once: explain one part and write it there."""
+
+    prepared: Prepared
+    budget: int | str
+    tolerance: float | None
+    shared: Plan | bool
+    independent_designs: bool
+    folder: str
+
+    def __call__(self, part: Part) -> int:
+        from polyshap.explain import explain_prepared
+
+        rows = part.rows if part.file is None else _read(part, self.prepared.background)
+        found = explain_prepared(
+            self.prepared,
+            rows,
+            budget=self.budget,
+            tolerance=self.tolerance,
+            execution=Execution(progress=False),
+            shared=self.shared,
+            independent_designs=self.independent_designs,
+        )
+        _write(columns_of(found), _file(Path(self.folder), part.number))
+        return len(found)
+
+
+def part_columns(features: Sequence[str], outputs: Sequence[str] | None) -> tuple[str, ...]:
+    """Names of the columns of a part."""
+    suffixes = [""] if outputs is None else [f"|{name}" for name in outputs]
+    return tuple(
+        name + suffix
+        for suffix in suffixes
+        for name in (
+            *(f"{prefix}_{feature}" for prefix in ("shap", "error") for feature in features),
+            "base_value",
+            "prediction",
+        )
+    )
+
+
+def columns_of(x: Explanation) -> dict[str, FloatArray]:
+    """What is written for each row, by column."""
+    outputs = x.output_names if isinstance(x.output_names, tuple) else None
+    n_rows, shape = (
+        len(x.values),
+        (len(x.values), len(x.feature_names), 1 if outputs is None else len(outputs)),
+    )
+    values = x.values.reshape(shape)
+    errors = np.full(shape, np.nan) if x.standard_errors is None else x.standard_errors.reshape(shape)
+    base, grand = x.base_values.reshape(n_rows, -1), x.predictions.reshape(n_rows, -1)
+    blocks = [
+        np.concatenate([values[:, :, k], errors[:, :, k], base[:, k : k + 1], grand[:, k : k + 1]], axis=1)
+        for k in range(shape[2])
+    ]
+    table = np.concatenate(blocks, axis=1)
+    return dict(zip(part_columns(x.feature_names, outputs), np.ascontiguousarray(table.T), strict=True))
+
+
+def native(columns: Mapping[str, FloatArray], like: Any, keep: Sequence[str] = ()) -> Any:
+    """Columns behind those to `keep`, as a frame of the library of `like`, or an array for arrays."""
+    if isinstance(like, np.ndarray):
+        return np.stack(list(columns.values()), axis=1)
+    import narwhals as nw
+
+    given = nw.from_native(like, eager_only=True)
+    made = nw.from_dict(dict(columns), backend=given.implementation)
+    if keep:
+        made = nw.concat([nw.maybe_reset_index(given.select(list(keep))), made], how="horizontal")
+    return made.to_native()
+
+
+def is_files(X: Any) -> bool:
+    """Whether `X` names Parquet files: a path, a pattern, or a list of them."""
+    if isinstance(X, str | Path):
+        return True
+    return isinstance(X, list | tuple) and bool(X) and all(isinstance(one, str | Path) for one in X)
+
+
+def stored_seed(out: str | Path) -> int | None:
+    """The seed of the run whose parts are in a folder, so that another run goes on with it."""
+    try:
+        seed = json.loads((Path(out) / _MANIFEST).read_text())["random_state"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return int(seed)
+
+
+def explain_parts(work: PartWork, X: Any, options: Execution) -> Parts:
+    """Explain rows of files or of a table, part by part; parts that are there are left as they are."""
+    folder = Path(work.folder)
+    parts = _file_parts(X) if is_files(X) else _table_parts(X)
+    _claim(folder, work, parts)
+    missing = [part for part in parts if not _file(folder, part.number).exists()]
+    waiting = iter(missing)
+    total = sum(part.stop - part.start for part in missing)
+    with options.workers() as workers, track(total, options.progress, "row") as advance:
+        stream = run_stream(work, lambda: next(waiting, None), workers, seconds=options.timeout)
+        with closing(stream):
+            for _, n_rows in stream:
+                advance(n_rows)
+    files = tuple(_file(folder, part.number) for part in parts)
+    return Parts(folder, files, sum(part.stop - part.start for part in parts), len(missing))
+
+
+def _parquet() -> Any:
+    optional_import("pyarrow", extra="dask", purpose="out=")
+    import pyarrow.parquet
+
+    return pyarrow.parquet
+
+
+def _file_parts(X: Any) -> list[Part]:
+    patterns = [X] if isinstance(X, str | Path) else list(X)
+    files = [file for pattern in patterns for file in sorted(glob.glob(str(pattern)))]
+    if not files:
+        raise ArgumentError(f"`X` must name Parquet files. Got {X!r}, which matches none.")
+    parquet = _parquet()
+    parts: list[Part] = []
+    for file in files:
+        about = parquet.ParquetFile(file).metadata
+        for group in range(about.num_row_groups):
+            n_rows = about.row_group(group).num_rows
+            for start in range(0, n_rows, PART_ROWS):
+                stop = min(start + PART_ROWS, n_rows)
+                parts.append(Part(len(parts), start, stop, os.path.abspath(file), group))
+    return parts
+
+
+def _table_parts(X: Any) -> list[Part]:
+    n_rows = len(X)
+    return [
+        Part(number, start, min(start + PART_ROWS, n_rows), rows=_rows(X, start, start + PART_ROWS))
+        for number, start in enumerate(range(0, n_rows, PART_ROWS))
+    ]
+
+
+def _rows(X: Any, start: int, stop: int) -> Any:
+    return X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
+
+
+def _read(part: Part, background: Table) -> Any:
+    """Rows of a file, as the background is: a frame of its library, or an array of its columns."""
+    assert part.file is not None
+    file = _parquet().ParquetFile(part.file)
+    names = list(background.names)
+    known = set(file.schema_arrow.names) >= set(names)
+    table = file.read_row_group(part.group, columns=names if known else None)
+    table = table.slice(part.start, part.stop - part.start)
+    if isinstance(background, ArrayTable):
+        return np.stack([np.asarray(column) for column in table.columns], axis=1)
+    assert isinstance(background, FrameTable)
+    backend = background.frame.implementation
+    if backend.is_pandas():
+        return table.to_pandas()
+    if backend.is_polars():
+        import polars
+
+        return polars.from_arrow(table)
+    return table
+
+
+def _file(folder: Path, number: int) -> Path:
+    return folder / f"part-{number:06d}.parquet"
+
+
+def _write(columns: Mapping[str, FloatArray], file: Path) -> None:
+    """All of a part or nothing: it gets its name when it is complete."""
+    import pyarrow
+
+    draft = file.with_name(f".{file.name}.{os.getpid()}")
+    try:
+        _parquet().write_table(pyarrow.table(dict(columns)), draft)
+        os.replace(draft, file)
+    except OSError as error:
+        draft.unlink(missing_ok=True)
+        raise StorageError(
+            f"`out` must be a folder that can be written from every worker. {str(file)!r} cannot: {error}. "
+            "Parts written before are kept; run again to go on."
+        ) from error
+
+
+def _claim(folder: Path, work: PartWork, parts: Sequence[Part]) -> None:
+    """The folder belongs to one run; another model, seed, budget or other rows are refused."""
+    try:
+        model = fingerprint(work.prepared.model.function)
+    except ArgumentError:
+        model = work.prepared.model.name
+    sources = [(part.file, part.group, part.start, part.stop) for part in parts]
+    about = {
+        "random_state": work.prepared.seed,
+        "budget": work.budget,
+        "tolerance": work.tolerance,
+        "estimator": repr(work.prepared.estimator),
+        "features": list(work.prepared.players.names),
+        "rows": fingerprint(sources),
+        "model": model,
+    }
+    manifest = folder / _MANIFEST
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not manifest.exists():
+            manifest.write_text(json.dumps(about, indent=1))
+            return
+    except OSError as error:
+        raise StorageError(
+            f"`out` must be a folder that can be written. {str(folder)!r} cannot: {error}. Give another."
+        ) from error
+    stored = json.loads(manifest.read_text())
+    different = [name for name in about if stored.get(name) != about[name]]
+    if different:
+        raise CacheMismatchError(
+            f"`out` must be a new folder or one with parts of this run. {str(folder)!r} holds parts of a run "
+            f"with another {', '.join(different)}. Give another folder, or repeat the options of that run."
+        )

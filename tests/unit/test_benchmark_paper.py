@@ -1,0 +1,170 @@
+"""Tables, figures and the page from records, and the marks beside the published numbers."""
+
+import csv
+import itertools
+import math
+
+import pytest
+
+from polyshap.benchmark.cells import collect, judge
+from polyshap.benchmark.command import run as command
+from polyshap.benchmark.figures import GROUPS, METRICS, write_figures
+from polyshap.benchmark.paper import table_markdown, verdicts, write_tables
+from polyshap.benchmark.published import published, tolerance
+from polyshap.benchmark.records import Record, RecordFile
+from polyshap.benchmark.tasks import TASKS
+
+HOUSING = TASKS["Housing"]
+
+
+def records(method, paired, mse, *, n_instances=30, seeds=(40,), budget=176):
+    """Records of Housing whose mean error is `mse`."""
+    metrics = {"mse": mse, "normalised_mse": mse, "precision_at_5": 0.8, "spearman": 0.9}
+    return [
+        Record(
+            "Housing",
+            instance,
+            method,
+            paired,
+            budget,
+            seed,
+            "own",
+            "0.1.0",
+            budget,
+            {"fit": 0.5},
+            (0.0,),
+            metrics,
+        )
+        for instance in range(n_instances)
+        for seed in seeds
+    ]
+
+
+def mark(method, paired, mse, **options):
+    cells = collect(records(method, paired, mse, **options))
+    ((key, cell),) = cells.items()
+    return judge(key, cell)
+
+
+def test_published_figures_are_complete():
+    """Both tables of the paper, ten budgets of the measurements, and the spread over seeds."""
+    sources = [key[0] for key in published()]
+    assert {name: sources.count(name) for name in set(sources)} == {
+        "csv": 2217,
+        "table": 198,
+        "tolerance": 54,
+        "figure": 13,
+    }
+    assert published()["csv", True, "Housing", 176, "polyshap-1"].mean == pytest.approx(7.826659e-6, rel=1e-6)
+    assert tolerance(True, "Housing", 176, "polyshap-4") == tolerance(True, "Housing", 176, "polyshap-3")
+
+
+@pytest.mark.parametrize(
+    ("factor", "expected"), [(1.0, "inside"), (math.exp(0.86), "inside"), (math.exp(0.88), "outside"),
+                             (math.exp(-0.86), "inside"), (math.exp(-0.88), "better")],
+)  # fmt: skip
+def test_marks_follow_three_standard_deviations(factor, expected):
+    """Paired 1-PolySHAP of Housing: 8.092e-6, standard deviation 0.29 of the logarithm."""
+    found, z = mark("polyshap-1", True, 8.092e-6 * factor)
+    assert found == expected
+    assert z == pytest.approx(math.log(factor) / 0.29)
+
+
+def test_nothing_follows_from_few_instances_or_partial_frontiers():
+    """A mean over two instances, or over an unseeded frontier, is not held against anything."""
+    assert mark("polyshap-1", True, 1.0, n_instances=2) == ("open", None)
+    assert mark("polyshap-2-50%", True, 1.0) == ("open", None)
+    assert mark("adaptive", True, 1.0) == ("open", None)
+
+
+def test_baselines_are_held_against_the_measurement_with_the_spread_of_their_seeds():
+    """With five seeds and more the spread is that of the cell itself."""
+    reference = published()["csv", True, "Housing", 176, "msr"].mean
+    spread = [
+        records("msr", True, reference * math.exp(s), seeds=(seed,))
+        for seed, s in enumerate((-2, -1, 0, 1, 7))
+    ]
+    ((key, cell),) = collect(itertools.chain(*spread)).items()
+    found, z = judge(key, cell)
+    assert (found, z) == ("inside", pytest.approx(1.0 / 3.5355339, rel=1e-6))
+
+
+@pytest.fixture
+def cells():
+    """A table column with all that can happen in it."""
+    skipped = Record("Housing", 0, "polyshap-3", False, 176, 40, "own", "0.1.0", skipped="no reason")
+    return collect(
+        [
+            *records("polyshap-1", True, 8e-6),
+            *records("polyshap-1", True, 8e-4, budget=40),
+            *records("adaptive", True, 1e-9),
+            *records("polyshap-1", False, 1.0),
+            skipped,
+        ]
+    )
+
+
+def test_tables_stand_beside_the_published_numbers(cells, tmp_path):
+    """Markdown for readers and CSV for programs, both modes."""
+    text = table_markdown(cells, [HOUSING], ["polyshap-1", "adaptive", "svarm"], True)
+    assert "| 1-PolySHAP (KernelSHAP) | 8.0e-06 / 7.8e-06 ✓ |" in text
+    assert "| Adaptive | 1.0e-09 / – · |" in text
+    assert "| SVARM | – / 4.1e-04 |" in text
+    paths = write_tables(cells, [HOUSING], ["polyshap-1", "polyshap-3", "adaptive"], tmp_path)
+    assert [path.name for path in paths] == ["paired.md", "paired.csv", "standard.md", "standard.csv"]
+    with (tmp_path / "paired.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert [(row["budget"], row["method"]) for row in rows] == [
+        ("40", "polyshap-1"),
+        ("176", "polyshap-1"),
+        ("176", "adaptive"),
+    ]
+    assert rows[1]["mark"] == "inside"
+    assert float(rows[1]["published_mean"]) == pytest.approx(7.826659e-6, rel=1e-5)
+    assert float(rows[1]["table_mean"]) == pytest.approx(
+        published()["table", True, "Housing", 176, "polyshap-1"].mean
+    )
+    with (tmp_path / "standard.csv").open() as file:
+        assert [(row["mark"], row["skipped"]) for row in csv.DictReader(file)] == [
+            ("outside", ""),
+            ("open", "no reason"),
+        ]
+
+
+def test_verdicts_count_the_cells_of_the_tables(cells):
+    """Other budgets and skipped cells are not among them."""
+    found = {name: [key[1] for key in keys] for name, keys in verdicts(cells, [HOUSING]).items()}
+    assert found == {"inside": ["polyshap-1"], "outside": ["polyshap-1"], "better": [], "open": ["adaptive"]}
+
+
+def test_figures_are_drawn(cells, tmp_path):
+    """Each metric for each group of methods as PNG and SVG; the same records give the same file."""
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    paths = write_figures(cells, [HOUSING], tmp_path)
+    assert len(paths) == 2 * len(GROUPS) * len(METRICS)
+    assert all(path.stat().st_size > 1000 for path in paths)
+    assert "Housing" in (tmp_path / "mse_paired.svg").read_text()
+
+
+def test_the_page_is_made_from_records(cells, tmp_path, capsys):
+    """`bench page` writes the numbers of the records into the prose."""
+    path = tmp_path / "records.jsonl"
+    with RecordFile.open(path) as file:
+        file.append([*records("polyshap-1", True, 8e-6), *records("regression-msr", True, 9e-7)])
+    code = command(["bench", "page", str(path), "--check", str(path), "--out", str(tmp_path / "page.md")])
+    assert code == 0
+    text = (tmp_path / "page.md").read_text()
+    assert "30 instances, 1 seed (own), 60 estimates" in text
+    assert "At or below the published mean in 1 of 1 cells" in text
+    assert "| Housing | 176 | paired | 1-PolySHAP (KernelSHAP) | 8.000e-06 | -0.0 | ✓ |" in text
+    assert "Where our numbers must differ" in text
+    assert "page.md" in capsys.readouterr().out
+
+
+def test_errors_of_the_command_are_one_line(tmp_path, capsys):
+    """A misspelt game or a damaged file ends with a message and 2, not with a traceback."""
+    assert command(["bench", "paper", "--tasks", "Hausing", "--out", str(tmp_path)]) == 2
+    assert "Did you mean 'Housing'" in capsys.readouterr().err
+    (tmp_path / "records.jsonl").write_text("{}\n")
+    assert command(["bench", "paper", "--tasks", "Housing", "--out", str(tmp_path)]) == 2
+    assert "damaged at line 1" in capsys.readouterr().err

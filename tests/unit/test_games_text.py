@@ -1,0 +1,111 @@
+"""Texts as games: the pieces, what stands in for absent ones, and Hugging Face classifiers from a folder."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polyshap.coalitions import enumerate_all
+from polyshap.errors import ArgumentError, ArgumentTypeError
+from polyshap.games import load_text_model, split_text, text_game, token_game
+
+
+@pytest.mark.parametrize("unit", ["word", "sentence"])
+@given(text=st.text(alphabet="ab .!?\n\"'", min_size=1).filter(str.strip))
+def test_pieces_join_to_the_text(unit, text):
+    """Nothing is lost or invented, up to white space before the first word."""
+    pieces = split_text(text, unit)
+    assert "".join(pieces) == text.lstrip()
+    assert all(piece.strip() for piece in pieces)
+
+
+def test_sentences_end_at_marks_that_space_follows():
+    """A number's point ends no sentence; a quotation mark belongs to the sentence it closes."""
+    text = 'It cost 3.50. "Too much!" he said. Why?\nNo end'
+    assert split_text(text, "sentence") == ("It cost 3.50. ", '"Too much!" ', "he said. ", "Why?\n", "No end")
+
+
+def test_absent_words_are_masked_or_removed():
+    """The white space stays with a mask and goes with a removed word."""
+    rows = np.array([[True, False, True], [False, False, False]])
+    length = lambda texts: np.array([len(text) for text in texts])  # noqa: E731
+    assert text_game(length, "a bb  c").texts(rows) == ["a [MASK]  c", "[MASK] [MASK]  [MASK]"]
+    assert text_game(length, "a bb  c", absent=None).texts(rows) == ["a c", ""]
+
+
+@pytest.mark.parametrize("batch_size", [1, 3, 64])
+def test_functions_get_batches_of_texts(batch_size):
+    """Values do not depend on the batches; a column may be chosen."""
+    seen = []
+
+    def model(texts):
+        seen.append(len(texts))
+        return np.array([[text.count("good"), len(text)] for text in texts])
+
+    game = text_game(model, "good or not good", output=0, batch_size=batch_size)
+    rows = enumerate_all(4)
+    assert game(rows).tolist() == (rows[:, 0] + 1.0 * rows[:, 3]).tolist()
+    assert max(seen) <= batch_size
+
+
+def test_bad_arguments_are_named():
+    """What breaks a rule is named with the rule."""
+    with pytest.raises(ArgumentError, match="`text` must hold at least one word"):
+        text_game(len, "  ")
+    with pytest.raises(ArgumentError, match="`unit` must be one of word, sentence"):
+        split_text("a", "letter")
+    with pytest.raises(ArgumentTypeError, match="`model` must be a callable"):
+        text_game(3, "a")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A Hugging Face text classifier with random weights and a dozen words, in a folder."""
+    pytest.importorskip("torch", reason="torch is not installed")
+    transformers = pytest.importorskip("transformers", reason="transformers is not installed")
+    path = tmp_path_factory.mktemp("model")
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "a", "good", "bad", "film", "very", "not"]
+    (path / "vocab.txt").write_text("\n".join(words))
+    tokenizer = transformers.BertTokenizer(str(path / "vocab.txt"))
+    tokenizer.save_pretrained(str(path))
+    import torch
+
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=len(words),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+        initializer_range=0.5,
+    )
+    transformers.BertForSequenceClassification(config).save_pretrained(str(path))
+    return path
+
+
+@pytest.mark.parametrize("absent", ["mask", "remove"])
+def test_tokens_of_a_local_model(folder, absent):
+    """Each coalition's value is the probability for the text written out."""
+    import torch
+
+    model, tokenizer = load_text_model(folder)
+    game = token_game(model, tokenizer, "a very good film", absent=absent, output=1, batch_size=3)
+    assert game.names == ("a", "very", "good", "film")
+    rows = enumerate_all(4)
+    for row, value in zip(rows, game(rows), strict=True):
+        pairs = zip(game.names, row, strict=True)
+        shown = [word if here else "[MASK]" for word, here in pairs if here or absent == "mask"]
+        inputs = tokenizer(" ".join(shown), return_tensors="pt")
+        with torch.inference_mode():
+            expected = model(**inputs).logits.softmax(dim=-1)[0, 1].item()
+        assert value == pytest.approx(expected, abs=1e-6)
+
+
+def test_the_predicted_class_is_the_default(folder):
+    """The class that is most probable for the whole text."""
+    model, tokenizer = load_text_model(folder)
+    whole = np.ones((1, 2), dtype=bool)
+    both = token_game(model, tokenizer, "bad film", output=None)(whole)[0]
+    assert token_game(model, tokenizer, "bad film")(whole)[0] == pytest.approx(both.max())
+    with pytest.raises(ArgumentError, match="`absent` must be 'mask' or 'remove'"):
+        token_game(model, tokenizer, "bad film", absent="hide")
