@@ -1,24 +1,21 @@
 """Accuracy, coverage and time of the adaptive estimator on the public games.
 
-Run: python benchmarks/adaptive_accuracy.py OUT [--design chosen sequential] [--games Adult ...] [--budgets 3 10]
-     [--instances 0 1 2 3 4] [--seeds 0 1 2] [--largest 2500] [--jobs 4] [--table]
+Run: python benchmarks/adaptive_accuracy.py OUT [--design chosen sequential] [--games Adult ...]
+     [--budgets 3 10] [--instances 0 1 2 3 4] [--seeds 0 1 2] [--largest 2500] [--jobs 4] [--table]
      python benchmarks/adaptive_accuracy.py OUT --time
 
 Each result is one line of OUT/accuracy.jsonl; what is there already is not measured again. The data folder is
-that of the environment variable POLYSHAP_DATA (else ../shared/data). The table divides the mean of mse / variance
-over instances and seeds by the smallest such mean among the methods of anchors/accuracy.csv, game by budget.
+that of the environment variable POLYSHAP_DATA (else ../shared/data). The table divides the mean of
+mse / variance over instances and seeds by the smallest such mean among the methods of
+anchors/accuracy.csv, game by budget.
 """
 
 from __future__ import annotations
 
-import os
-
-for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
-    os.environ.setdefault(_name, "1")
-
 import argparse
 import csv
 import json
+import os
 import resource
 import time
 from collections import defaultdict
@@ -27,11 +24,16 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from functools import lru_cache
 from pathlib import Path
 
-import numpy as np
+# before numpy is imported: one thread a process
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
 
-from polyshap.estimators.adaptive import Adaptive
-from polyshap.execution.staged import observe_staged
-from polyshap.sampling import Design, draw
+import numpy as np  # noqa: E402
+
+from polyshap.estimators.adaptive import Adaptive  # noqa: E402
+from polyshap.execution.staged import observe_staged  # noqa: E402
+from polyshap.results import Observations  # noqa: E402
+from polyshap.sampling import Design, draw  # noqa: E402
 
 DATA = Path(os.environ.get("POLYSHAP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 TABLES = {"ViT9": "vit9", "ViT16": "vit16", "ResNet18": "resnet18", "DistilBERT": "distilbert"}
@@ -88,7 +90,7 @@ def anchors() -> tuple[dict[tuple[str, int], float], dict[tuple[str, int], float
 
 
 def measure(game: str, budget: int, instance: int, seed: int, design: str) -> dict[str, object]:
-    """One estimate, its error relative to the variance of the exact values, coverage and processor seconds."""
+    """One estimate: error relative to the variance of the exact values, coverage, processor seconds."""
     exact = load("exact", game)["exact"][instance]
     function = (table_game if game in TABLES else tree_game)(game, instance)
     estimator = Adaptive(design=design)
@@ -154,12 +156,15 @@ def read(path: Path) -> list[dict]:
 
 def table(args: argparse.Namespace) -> None:
     """One line a cell and design, and the summary by design."""
-    best, variance, _ = anchors_cached()
+    best, _, _ = anchors_cached()
     rival = shapleig()
     cells: dict[tuple[str, str, int], list[dict]] = defaultdict(list)
     for line in read(Path(args.out) / "accuracy.jsonl"):
         cells[line["design"], line["game"], line["budget"]].append(line)
-    print(f"{'design':11s}{'game':11s}{'calls':>6s}{'error':>10s}{'ratio':>8s}{'covered':>8s}{'cpu s':>8s}  vs ShaplEIG")
+    print(
+        f"{'design':11s}{'game':11s}{'calls':>6s}{'error':>10s}{'ratio':>8s}{'covered':>8s}{'cpu s':>8s}"
+        "  vs ShaplEIG"
+    )
     for design in args.design:
         ratios, covered, against = {}, [], []
         for game, budget in sorted(best):
@@ -178,7 +183,8 @@ def table(args: argparse.Namespace) -> None:
                 note = f"{against[-1]:8.3f}"
             seconds = np.mean([line["seconds"] for line in lines])
             print(
-                f"{design:11s}{game:11s}{budget:6d}{error:10.2e}{ratios[game, budget]:8.3f}{cover:8.2f}{seconds:8.2f}{note}"
+                f"{design:11s}{game:11s}{budget:6d}{error:10.2e}{ratios[game, budget]:8.3f}{cover:8.2f}"
+                f"{seconds:8.2f}{note}"
             )
         summarise(design, ratios, np.array(covered), against)
 
@@ -196,7 +202,10 @@ def summarise(design: str, ratios: dict, covered: np.ndarray, against: list[floa
         f"{np.mean(covered >= 0.9):.2f}, smallest {covered.min():.2f}"
     )
     if against:
-        print(f"# {design} against ShaplEIG: geometric mean {geometric(against):.3f}, largest {max(against):.3f}")
+        print(
+            f"# {design} against ShaplEIG: geometric mean {geometric(against):.3f}, "
+            f"largest {max(against):.3f}"
+        )
 
 
 def geometric(values: Iterable[float]) -> float:
@@ -208,7 +217,9 @@ def shapleig() -> dict[tuple[str, int], dict[int, float]]:
     found: dict[tuple[str, int], dict[int, float]] = defaultdict(dict)
     with open(DATA / "anchors" / "shapleig.csv", newline="") as file:
         for row in csv.DictReader(file):
-            found[row["game"], int(row["budget"])][int(row["instance"])] = float(row["mse"]) / float(row["variance"])
+            found[row["game"], int(row["budget"])][int(row["instance"])] = float(row["mse"]) / float(
+                row["variance"]
+            )
     return found
 
 
@@ -231,7 +242,10 @@ def clock() -> None:
             begin = time.process_time()
             estimator.fit(observations)
             fits.append(time.process_time() - begin)
-        print(f"d={n_players} m={budget}: choosing {chosen:.3f} s, fitting {min(fits):.3f} s, {len(sample)} calls")
+        print(
+            f"d={n_players} m={budget}: choosing {chosen:.3f} s, fitting {min(fits):.3f} s, "
+            f"{len(sample)} calls"
+        )
     many_rows()
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"largest resident memory {peak:.0f} MiB")
@@ -242,16 +256,18 @@ def many_rows(n_rows: int = 500, n_players: int = 40, budget: int = 4000) -> Non
     weight, mixed = rng.normal(size=(n_players, n_rows)), rng.normal(size=(n_players, n_rows))
     sample = draw(Design(), n_players, budget, rng)
     values = sample.coalitions @ weight + np.tanh(sample.coalitions @ mixed)
-    from polyshap.results import Observations
-
-    observations = Observations(sample, values, np.zeros(n_rows), weight.sum(axis=0) + np.tanh(mixed.sum(axis=0)))
+    observations = Observations(
+        sample, values, np.zeros(n_rows), weight.sum(axis=0) + np.tanh(mixed.sum(axis=0))
+    )
     begin = time.process_time()
     Adaptive().fit(observations)
     print(f"{n_rows} rows of {n_players} players, {budget} calls: {time.process_time() - begin:.2f} s in all")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("out")
     parser.add_argument("--design", nargs="+", default=["chosen", "sequential"])
     parser.add_argument("--games", nargs="*")

@@ -1,4 +1,4 @@
-"""Slow, obvious routes for the adaptive estimator: the prior written out as a sum over all sets of players."""
+"""Slow, obvious routes for the adaptive estimator: the prior as a sum over all sets of players."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ def characters(rows: np.ndarray, terms: list[tuple[int, ...]]) -> np.ndarray:
 def coefficient_variances(parameters: Parameters, *, odd: bool) -> dict[tuple[int, ...], float]:
     """Prior variance of every Fourier coefficient of the odd or of the even part."""
     n_players = parameters.n_players
-    ratios = np.ones((1 + len(parameters.scales), n_players)) if parameters.ratios is None else parameters.ratios
+    ratios = (
+        np.ones((1 + len(parameters.scales), n_players)) if parameters.ratios is None else parameters.ratios
+    )
     linear = parameters.relevances * ratios[0]
     variances = {}
     for term in all_terms(n_players):
@@ -45,7 +47,9 @@ def coefficient_variances(parameters: Parameters, *, odd: bool) -> dict[tuple[in
     return variances
 
 
-def covariance_by_terms(left: np.ndarray, right: np.ndarray, parameters: Parameters, *, odd: bool) -> np.ndarray:
+def covariance_by_terms(
+    left: np.ndarray, right: np.ndarray, parameters: Parameters, *, odd: bool
+) -> np.ndarray:
     variances = coefficient_variances(parameters, odd=odd)
     terms = list(variances)
     weights = np.array([variances[term] for term in terms])

@@ -16,7 +16,6 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, TextIO
 
-import polyshap
 from polyshap.errors import PolyshapError
 from polyshap.explain_command import as_json, as_text, run_explain, takes_jobs
 from polyshap.models import METHODS
@@ -82,10 +81,12 @@ def _joined(arguments: Sequence[str]) -> list[str]:
 
 def _parser(with_bench: bool) -> argparse.ArgumentParser:
     """The whole parser; the benchmark's own part is imported when it is asked for."""
+    from polyshap import __version__
+
     parser = argparse.ArgumentParser(
         prog="polyshap", description="Shapley values of any model from few calls, with error bars."
     )
-    parser.add_argument("--version", action="version", version=f"polyshap {polyshap.__version__}")
+    parser.add_argument("--version", action="version", version=f"polyshap {__version__}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     _add_demo(commands)
     _add_explain(commands)

@@ -6,6 +6,7 @@ axes that it fixes, and what is left is an `Explanation` again.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
@@ -83,6 +84,7 @@ class Explanation:
     diagnostics: Diagnostics
     pilot_evaluations: int = 0
     fitted: tuple[Fitted, ...] | None = field(default=None, repr=False)
+    again: Callable[[int], Explanation] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         for name in (*_ARRAYS, "data"):
@@ -91,6 +93,9 @@ class Explanation:
                 array = np.asarray(value).view()
                 array.flags.writeable = False
                 object.__setattr__(self, name, array)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "again": None}  # it holds the model
 
     def __repr__(self) -> str:
         errors = "" if self.standard_errors is None else ", with standard errors"
@@ -165,6 +170,7 @@ class Explanation:
             predictions=self.predictions[..., column],
             standard_errors=None if errors is None else errors[..., column],
             output_names=self.output_names[column],
+            again=None,
             fitted=None if self.fitted is None else tuple(one.output(column) for one in self.fitted),
         )
 
@@ -177,7 +183,7 @@ class Explanation:
         if self.fitted is not None:
             chosen = np.atleast_1d(np.arange(len(self))[key])
             changes["fitted"] = tuple(self.fitted[index] for index in chosen)
-        return replace(self, pilot_evaluations=0, **changes)
+        return replace(self, pilot_evaluations=0, again=None, **changes)
 
     def interactions(
         self,
@@ -207,6 +213,29 @@ class Explanation:
                 "estimator gives none. Explain the row again with estimator='adaptive'."
             )
         return one.fitted[0].interactions(order, index, min_order)
+
+    def refine(self, budget: int) -> Explanation:
+        """The same rows with more calls; those that were made are not made again.
+
+        Parameters
+        ----------
+        budget : int
+            Coalitions of each row, those of before included.
+
+        Examples
+        --------
+        >>> import numpy as np, polyshap
+        >>> rows, background = np.ones((1, 6)), np.zeros((1, 6))
+        >>> x = polyshap.explain(lambda r: r.prod(axis=1), rows, background, budget=20, random_state=0)
+        >>> x.refine(40).row_evaluations
+        array([40])
+        """
+        if self.again is None:
+            raise NotAvailableError(
+                "What was observed is kept in memory, up to 256 MiB, by the explanation that explain() gave: "
+                "this one was loaded, sliced or larger. Explain the rows again with cache='folder/'."
+            )
+        return self.again(budget)
 
     def row(self, row: int | None = None) -> Explanation:
         """One row; which one may be left out where there is one only."""

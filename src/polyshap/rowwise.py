@@ -8,7 +8,7 @@ one before, along one design: the coalitions of an early stage are the first of 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,14 +25,17 @@ from polyshap.execution.pools import Workers
 from polyshap.explanation import Fitted
 from polyshap.results import Diagnostics, Estimate, Observations
 from polyshap.sampling import Sample
+from polyshap.sharing import OneRowBackground
 
 __all__ = ["Jobs", "Plan", "RowResult", "RowRun", "explain_rows", "plan_for"]
 
 # These treat each column of values alone, so many rows are fitted at once with one factorisation.
-_COLUMNWISE = (Exact, KAddSHAP, OddRegression, PolySHAP)
+_COLUMNWISE = (Exact, KAddSHAP, OddRegression, OneRowBackground, PolySHAP)
 _DESIGN_STREAM, _ROW_STREAM = 1, 4
 # Bytes of values that rows may hold while they wait for a joint fit.
 _JOINT_BYTES = 128 << 20
+# Bytes of values that an explanation keeps, to be refined later.
+_KEPT_BYTES = 256 << 20
 # Pairs a player in the first of the stages: fewer tell too little about the error to stop on.
 _FIRST_PAIRS = 3
 
@@ -114,6 +117,7 @@ class RowResult:
     fitted: Fitted | None
     diagnostics: Diagnostics
     converged: bool | None
+    observed: Observations | None = None
 
 
 Observe = Callable[[Plan, Sequence[int], int, int], Iterator[tuple[int, FloatArray]]]
@@ -245,7 +249,17 @@ class RowRun:
         game = self.game_of(index, plan.players)
         assert isinstance(plan.estimator, Adaptive)
         while more := plan.estimator.extend(observed, plan.budget, np.random.default_rng(plan.stream)):
-            fresh = self._asked(game, more.coalitions)
+            try:
+                fresh = self._asked(game, more.coalitions)
+            except UNFINISHED as error:
+                seen = [(np.concatenate([_ends(len(plan.players)), observed.sample.coalitions]),
+                         np.concatenate([[observed.empty], [observed.grand], observed.values]))]  # fmt: skip
+                parts = [*seen, *(pair for pair in error.observed.values() if len(pair[1]))]
+                error.row = index
+                error.observed = {
+                    index: (np.concatenate([z for z, _ in parts]), np.concatenate([v for _, v in parts]))
+                }
+                raise
             observed = _joined(observed, more, fresh)
         return observed
 
@@ -262,6 +276,7 @@ class RowRun:
             None,
             Diagnostics("exact"),
             None if self.tolerance is None else True,
+            observed,
         )
 
     def _result(
@@ -287,6 +302,7 @@ class RowRun:
             fitted=Fitted(estimate, plan.players, columns),
             diagnostics=estimate.diagnostics,
             converged=self._converged(errors, observed.total),
+            observed=observed,
         )
 
     def _converged(self, errors: FloatArray | None, total: FloatArray) -> bool | None:
@@ -376,8 +392,10 @@ def explain_rows(
         group.append(index)
     results: dict[int, RowResult] = {}
     try:
+        left = _KEPT_BYTES
         for index, result in _in_groups(run, plans, groups, jobs):
-            results[index] = result
+            left -= 0 if result.observed is None else result.observed.values.nbytes
+            results[index] = result if left > 0 else replace(result, observed=None)
             advance(result.n_evaluations)
     except (*UNFINISHED, KeyboardInterrupt) as stop:
         raise _leaving(stop, plans[0], results, {}) from stop.__cause__

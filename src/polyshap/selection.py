@@ -82,7 +82,7 @@ def extend_half(
     rng: np.random.Generator,
     dtype: type[np.floating[Any]] = np.float64,
 ) -> BoolMatrix:
-    """`seen` (n, d) and `n_more` new pairs: greedily chosen ones, and above 1,000 the remainder by leverage."""
+    """`seen` (n, d) and `n_more` new pairs: greedily chosen ones, above 1,000 the remainder by leverage."""
     n_players = seen.shape[1]
     if n_more <= 0:
         return seen
@@ -103,12 +103,12 @@ def _candidates(n_players: int, n_pool: int, rng: np.random.Generator) -> BoolMa
     pool = np.concatenate([middle, uniform, leverage])
     sizes = np.count_nonzero(pool, axis=1)
     pool = pool[(sizes > 0) & (sizes < n_players)]
-    return pool[first_occurrences(canonical(pool))]
+    return np.asarray(pool[first_occurrences(canonical(pool))])
 
 
 def _unseen(half: BoolMatrix, seen: BoolMatrix) -> BoolMatrix:
     """The pairs of `half` that are not in `seen`."""
-    return half[~np.isin(row_keys(canonical(half)), row_keys(canonical(seen)))]
+    return np.asarray(half[~np.isin(row_keys(canonical(half)), row_keys(canonical(seen)))])
 
 
 def _fill_by_leverage(half: BoolMatrix, n_pairs: int, rng: np.random.Generator) -> BoolMatrix:

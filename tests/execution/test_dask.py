@@ -3,6 +3,7 @@
 import os
 import signal
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -21,23 +22,39 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def client():
+@contextmanager
+def cluster():
     import dask
 
     settings = {
         "distributed.nanny.environ": {"OMP_NUM_THREADS": "1"},
-        "distributed.logging": {"distributed": "critical"},
         "distributed.scheduler.allowed-failures": 1,  # otherwise a poisonous chunk kills eight workers
     }
     with (
         dask.config.set(settings),
-        watchdog(120),
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None, silence_logs=50
-        ) as cluster,
-        distributed.Client(cluster) as connected,
+            n_workers=2,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            silence_logs=50,
+        ) as made,
+        distributed.Client(made) as connected,
     ):
+        yield connected
+
+
+@pytest.fixture(scope="module")
+def client():
+    """Shared by the tests that leave the workers alive."""
+    with cluster() as connected:
+        yield connected
+
+
+@pytest.fixture
+def doomed():
+    """A cluster of one's own to kill."""
+    with cluster() as connected:
         yield connected
 
 
@@ -66,9 +83,7 @@ def make_game(folder=None, pause=0.0, kill_at=(), poison=None):
 
 
 def run(game, **options):
-    return polyshap.estimate(
-        game, 12, 400, "polyshap-2", random_state=0, batch_size=10, **options
-    ).values
+    return polyshap.estimate(game, 12, 400, "polyshap-2", random_state=0, batch_size=10, **options).values
 
 
 def test_the_same_bits_as_here(client):
@@ -85,39 +100,38 @@ def test_the_same_bits_as_here(client):
         pytest.param((39,), marks=pytest.mark.slow, id="last"),
     ],
 )
-def test_a_worker_dies(client, tmp_path, moments):
+def test_a_worker_dies(doomed, tmp_path, moments):
     """kill -9 of a busy worker: complete, identical, and a handful of chunks twice."""
     with watchdog(60):
-        values = run(make_game(str(tmp_path), kill_at=moments), executor=client)
+        values = run(make_game(str(tmp_path), kill_at=moments), executor=doomed)
     assert np.array_equal(values, run(make_game()))
     assert list(tmp_path.glob("died-*"))
     assert os.path.getsize(tmp_path / "calls") <= 41 + 8
 
 
 @pytest.mark.slow
-def test_all_workers_die_at_once(client, tmp_path):
+def test_all_workers_die_at_once(doomed, tmp_path):
     """The model was the result of a task: it is made again with the workers."""
     import threading
 
     def kill_all():
         while not (tmp_path / "calls").exists() or os.path.getsize(tmp_path / "calls") < 15:
             time.sleep(0.01)
-        for pid in client.run(os.getpid).values():
+        for pid in doomed.run(os.getpid).values():
             os.kill(pid, signal.SIGKILL)
 
     killer = threading.Thread(target=kill_all)
     with watchdog(60):
         killer.start()
-        values = run(make_game(str(tmp_path), pause=0.05), executor=client)
+        values = run(make_game(str(tmp_path), pause=0.05), executor=doomed)
         killer.join()
     assert np.array_equal(values, run(make_game()))
 
 
 @pytest.mark.slow
-def test_a_chunk_that_always_kills_is_named(client):
+def test_a_chunk_that_always_kills_is_named(doomed):
     with watchdog(120), pytest.raises(WorkerError, match=r"Chunk 0 of 40 ended its worker 3 times"):
-        run(make_game(poison=12), executor=client)
-    client.wait_for_workers(2, timeout=30)
+        run(make_game(poison=12), executor=doomed)
 
 
 def test_the_models_own_exception_comes_through(client):
@@ -168,3 +182,39 @@ def test_values_are_cached_where_all_workers_are_here(client, tmp_path):
         with watchdog(60):
             assert np.array_equal(run(make_game(str(tmp_path)), **options), plain)
     assert calls.stat().st_size == 40
+
+
+def test_rows_give_the_same_bits_too(client):
+    """Rows that are fitted together, and rows that are fitted alone on the workers."""
+    rng = np.random.default_rng(0)
+    rows, background, weights = rng.standard_normal((9, 6)), rng.standard_normal((10, 6)), np.arange(6.0)
+
+    def model(rows):
+        return rows @ weights + rows[:, 0] * rows[:, 1]
+
+    for options in ({"estimator": "polyshap-2"}, {"estimator": "adaptive", "shared": False}):
+        plain = polyshap.explain(model, rows, background, budget=40, random_state=0, **options)
+        with watchdog(60):
+            x = polyshap.explain(
+                model, rows, background, budget=40, random_state=0, executor=client, **options
+            )
+        assert np.array_equal(x.values, plain.values)
+
+
+def test_parts_are_written_by_the_workers(client, tmp_path, monkeypatch):
+    """The driver gets the number of rows of each part, and nothing else."""
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(polyshap.parts, "PART_ROWS", 100)
+    rows = np.random.default_rng(0).standard_normal((250, 3))
+    options = {"budget": 8, "random_state": 0, "out": tmp_path / "out"}
+
+    def model(rows):
+        return rows.sum(axis=1)
+
+    with watchdog(120):
+        found = polyshap.explain(model, rows, np.zeros((1, 3)), executor=client, **options)
+    assert (found.n_rows, found.n_computed, len(found.files)) == (250, 3, 3)
+    first = next(iter(found)).to_pandas()
+    np.testing.assert_allclose(first[["shap_x0", "shap_x1", "shap_x2"]], rows[:100], atol=1e-9)
+    again = polyshap.explain(model, rows, np.zeros((1, 3)), executor=client, **options)
+    assert again.n_computed == 0

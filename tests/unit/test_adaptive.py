@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib.util import find_spec
 
 import numpy as np
 import pytest
+from tests.reference_gaussian import shapley_of_table
 
 from polyshap.coalitions import enumerate_all
-from polyshap.errors import ArgumentError
+from polyshap.errors import ArgumentError, MissingDependencyError
 from polyshap.estimators.adaptive import Adaptive
 from polyshap.execution.evaluate import observe
 from polyshap.execution.staged import merged, observe_staged
 from polyshap.results import Estimate, Observations
 from polyshap.sampling import Design, Sample, draw
-from tests.reference_gaussian import shapley_of_table
 
 Game = Callable[[np.ndarray], np.ndarray]
 
@@ -40,7 +41,8 @@ def test_exact_once_every_coalition_is_seen(design: str) -> None:
     exact = shapley_of_table(wavy(enumerate_all(6)), enumerate_all(6))
     estimate = run(wavy, 6, 64, design=design)
     np.testing.assert_allclose(estimate.values, exact, atol=1e-13)
-    assert estimate.standard_errors is not None and estimate.standard_errors.max() == 0.0
+    assert estimate.standard_errors is not None
+    assert estimate.standard_errors.max() == 0.0
     assert estimate.n_evaluations == 64
 
 
@@ -53,7 +55,8 @@ def test_efficiency_budget_and_seed(design: str, budget: int) -> None:
     assert first.values.sum() == pytest.approx(range_, abs=1e-12)
     assert first.n_evaluations <= budget
     np.testing.assert_array_equal(first.values, second.values)
-    assert first.standard_errors is not None and (first.standard_errors >= 0).all()
+    assert first.standard_errors is not None
+    assert (first.standard_errors >= 0).all()
 
 
 @pytest.mark.parametrize("n_players", [1, 2, 3, 4])
@@ -72,7 +75,8 @@ def test_efficiency_budget_and_seed(design: str, budget: int) -> None:
 def test_odd_input_gives_finite_values_without_a_warning(game: Game, n_players: int, budget: int) -> None:
     estimate = run(game, n_players, budget)
     assert np.isfinite(estimate.values).all()
-    assert estimate.standard_errors is not None and np.isfinite(estimate.standard_errors).all()
+    assert estimate.standard_errors is not None
+    assert np.isfinite(estimate.standard_errors).all()
     if budget >= 2**n_players:
         coalitions = enumerate_all(n_players)
         table = np.asarray(game(coalitions), dtype=float).reshape(len(coalitions), -1)
@@ -86,7 +90,8 @@ def test_odd_input_gives_finite_values_without_a_warning(game: Game, n_players: 
 def test_zero_games_have_zero_values_and_errors() -> None:
     estimate = run(lambda z: np.zeros(len(z)), 8, 30)
     assert not estimate.values.any()
-    assert estimate.standard_errors is not None and not estimate.standard_errors.any()
+    assert estimate.standard_errors is not None
+    assert not estimate.standard_errors.any()
 
 
 def test_one_player_that_matters_and_duplicated_players() -> None:
@@ -224,3 +229,17 @@ def test_merging_keeps_pairs_and_values_together() -> None:
     both = merged(first, added, wavy(added.coalitions))
     np.testing.assert_array_equal(both.sample.coalitions[both.sample.half.shape[0] :], ~both.sample.half)
     np.testing.assert_allclose(both.values, wavy(both.sample.coalitions))
+
+
+@pytest.mark.skipif(find_spec("torch") is not None, reason="torch is installed")
+def test_a_device_needs_torch() -> None:
+    with pytest.raises(MissingDependencyError, match="torch"):
+        run(wavy, 6, 20, device="cuda")
+
+
+@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed")
+def test_a_device_gives_the_same_numbers() -> None:
+    own, other = run(wavy, 10, 200), run(wavy, 10, 200, device="cpu")
+    np.testing.assert_allclose(other.values, own.values, atol=1e-8)
+    assert own.standard_errors is not None
+    np.testing.assert_allclose(other.standard_errors, own.standard_errors, rtol=1e-6)

@@ -86,7 +86,7 @@ def test_baselines_are_held_against_the_measurement_with_the_spread_of_their_see
     ]
     ((key, cell),) = collect(itertools.chain(*spread)).items()
     found, z = judge(key, cell)
-    assert (found, z) == ("inside", pytest.approx(1.0 / 3.5355339, rel=1e-6))
+    assert (found, z) == ("inside", pytest.approx(1.0 / (3.5355339 * math.sqrt(1.2)), rel=1e-6))
 
 
 @pytest.fixture

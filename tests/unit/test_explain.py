@@ -139,6 +139,7 @@ def test_shared_parameters_depend_on_seed_background_and_row():
     whole = polyshap.explain(calls, WIDE, WIDE_BACKGROUND, **options)
     assert whole.diagnostics.details["parameters"] == "shared"
     assert whole.pilot_evaluations == 4 * 200
+    assert whole.fitted[0].estimate is whole.fitted[5].estimate  # one factorisation for all
     assert whole.n_evaluations == 10 * 200
     # every evaluation but the ends asks for nine rows, and nothing else was asked
     assert calls.n_rows <= 9 * (10 * 200 + 2) + 2
@@ -187,8 +188,20 @@ def test_a_single_background_row_teaches_nothing_and_still_serves():
     x = polyshap.explain(pairs, WIDE, np.zeros((1, 12)), budget=200, shared=True, random_state=0)
     wanted = WIDE * weights
     wanted[:, :2] += (WIDE[:, 0] * WIDE[:, 1])[:, None] / 2
-    assert x.values == pytest.approx(wanted, abs=1e-4)
+    assert x.values == pytest.approx(wanted, abs=1e-12)  # its odd part is linear: least squares is exact
     assert x.pilot_evaluations == 0
+    assert x.fitted[0].estimate is x.fitted[5].estimate
+    found = x[0].interactions(order=2)  # shrunk, as no relevance was learned, but in the right place
+    assert max(found, key=found.get) == (0, 1)
+
+    def deeper(rows):
+        return np.stack([pairs(rows), pairs(rows) + rows[:, :3].prod(axis=1)], axis=1)
+
+    y = polyshap.explain(deeper, WIDE, np.zeros((1, 12)), budget=200, shared=True, random_state=0)
+    assert y.values[..., 0] == pytest.approx(wanted, abs=1e-12)
+    wanted[:, :3] += WIDE[:, :3].prod(axis=1, keepdims=True) / 3
+    assert y.values[..., 1] == pytest.approx(wanted, abs=1e-2)
+    assert (y.standard_errors[..., 1].max(axis=1) > 1e-6).all()
 
 
 def test_sharing_by_default_follows_the_numbers_of_rows_and_calls():

@@ -7,6 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.linalg import lapack
+from tests.reference_gaussian import (
+    coefficient_variances,
+    covariance_by_terms,
+    dense_posterior,
+    shapley_of_table,
+    shapley_of_terms,
+)
 
 from polyshap.coalitions import enumerate_all, signs
 from polyshap.gaussian.averaging import laplace_draws
@@ -20,13 +27,6 @@ from polyshap.gaussian.sections import delta_sections, delta_variance, prior_var
 from polyshap.gaussian.terms import single_out
 from polyshap.interactions import Table, moebius_transform
 from polyshap.results import INDICES
-from tests.reference_gaussian import (
-    coefficient_variances,
-    covariance_by_terms,
-    dense_posterior,
-    shapley_of_table,
-    shapley_of_terms,
-)
 
 
 def some_parameters(n_players: int, *, terms: bool = False) -> Parameters:
@@ -122,9 +122,7 @@ def test_columns_share_parameters_as_a_product_of_likelihoods() -> None:
     hyperprior = Hyperprior()
     theta = hyperprior.moments(4)[0]  # at the prior's mean its penalty is zero
     one = objective(theta, rows=rows, odd=odd, even=even, hyperprior=hyperprior)[0]
-    two = objective(
-        theta, rows=rows, odd=np.tile(odd, 2), even=np.tile(even, 2), hyperprior=hyperprior
-    )[0]
+    two = objective(theta, rows=rows, odd=np.tile(odd, 2), even=np.tile(even, 2), hyperprior=hyperprior)[0]
     assert two == pytest.approx(2 * one, rel=1e-12)
 
 
@@ -165,14 +163,15 @@ def test_learning_on_many_rows_starts_on_few() -> None:
 
 
 def test_terms_that_data_demand_are_singled_out() -> None:
-    """A strong triple that a nearly linear prior cannot explain gets a variance of its own; noise gets none."""
+    """A triple that a nearly linear prior cannot explain gets a variance of its own; noise gets none."""
     rows = some_rows(7, 50)
     p = replace(some_parameters(7), smooth=np.array([1e-3, 1e-3]))
     factor = factorise(covariance(rows, p))
     triple = rows[:, 2] * rows[:, 4] * rows[:, 5]
     found = single_out(p, rows, factor, triple[:, None])
     assert (2, 4, 5) in found.terms
-    assert found.term_variances is not None and found.term_variances[found.terms.index((2, 4, 5))] > 0.3
+    assert found.term_variances is not None
+    assert found.term_variances[found.terms.index((2, 4, 5))] > 0.3
     noise = np.sqrt(p.nugget) * np.random.default_rng(0).normal(size=(51, 1))
     assert not any(len(term) == 3 for term in single_out(p, rows, factor, noise).terms)
 
@@ -204,9 +203,7 @@ def test_failed_factorisation_is_repaired_by_jitter() -> None:
 
 
 @pytest.mark.parametrize("index", INDICES)
-def test_interactions_are_those_of_the_posterior_mean(
-    index: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interactions_are_those_of_the_posterior_mean(index: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Quadrature in closed form against all 2^n values of the posterior mean and their Möbius transform."""
     monkeypatch.setattr("polyshap.gaussian.fitting._AVERAGE_PAIRS", 0)
     rng, n_players = np.random.default_rng(0), 6
@@ -218,7 +215,10 @@ def test_interactions_are_those_of_the_posterior_mean(
     source = ProcessSource(fitted)
     alpha, beta = fitted.process.solve(fitted.odd), source._even_weights()
     p = fitted.parameters
-    table = odd_kernel(everything, everything[seen], p) @ alpha + even_kernel(everything, everything[seen], p) @ beta
+    table = (
+        odd_kernel(everything, everything[seen], p) @ alpha
+        + even_kernel(everything, everything[seen], p) @ beta
+    )
     table = (table - table[0]) * fitted.scale
     expected = Table(moebius_transform(table))
     for order in (1, 2, 4):
@@ -241,7 +241,9 @@ def test_learning_columns_are_few_and_not_zero() -> None:
     scale = np.ones(100)
     scale[:3] = 0.0
     columns = learning_columns(scale)
-    assert len(columns) == 8 and columns.min() == 3 and columns.max() == 99
+    assert len(columns) == 8
+    assert columns.min() == 3
+    assert columns.max() == 99
     assert learning_columns(np.zeros(4)) == slice(0, 1)
 
 
@@ -251,7 +253,9 @@ def test_forecast_grows_with_what_is_wanted() -> None:
     fitted = fit_process(rows, odd, np.zeros((41, 1)), None)
     largest = fitted.standard_errors.max()
     assert forecast_pairs(fitted, np.array([2 * largest])) == 40
-    assert 40 < forecast_pairs(fitted, np.array([largest / 2])) < forecast_pairs(fitted, np.array([largest / 8]))
+    assert (
+        40 < forecast_pairs(fitted, np.array([largest / 2])) < forecast_pairs(fitted, np.array([largest / 8]))
+    )
 
 
 def test_unpack_holds_positive_numbers() -> None:

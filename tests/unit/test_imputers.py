@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, norm
 
+import polyshap
 from polyshap.errors import ArgumentError, ArgumentTypeError
 from polyshap.execution.batching import Batching, coalition_values
 from polyshap.frames import read
@@ -160,3 +161,19 @@ def test_backgrounds_that_do_not_suit_are_refused(imputer, data, error, words):
     """Each imputer says what it needs."""
     with pytest.raises(error, match=words):
         imputer.prepare(read(data, "background"), np.random.default_rng(0))
+
+
+def test_a_background_too_large_to_compare_gives_the_same(monkeypatch):
+    """Without words for it the same features count as constant and the values are the same."""
+    rng = np.random.default_rng(0)
+    background, rows = rng.standard_normal((50, 4)), rng.standard_normal((2, 4))
+    background[:, 2] = rows[0, 2] = 1.0
+
+    def values():
+        x = polyshap.explain(lambda z: z.prod(axis=1), rows, background, budget=16, random_state=0)
+        return x.values
+
+    plain = values()
+    monkeypatch.setattr(imputers, "_MOST_WORDS", 60)
+    np.testing.assert_allclose(values(), plain, atol=1e-12)
+    assert values()[0, 2] == 0

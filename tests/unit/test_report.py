@@ -154,6 +154,16 @@ def test_interactions_are_listed(page):
     assert "gives no interactions here" in page(explanation())
 
 
+def test_interactions_that_take_long_are_left_out(page):
+    """A hundred features from many calls: said, with what to write instead; a number asks for them anyway."""
+    x = dataclasses.replace(large(3, 100), row_evaluations=np.full(3, 2000))
+    assert "interaction_rows=1" in page(x)
+    assert "gives no interactions here" in page(x, interaction_rows=1)
+    assert "interaction_rows=1" in page(explanation(), interaction_rows=0)
+    with pytest.raises(ArgumentError, match="interaction_rows"):
+        page(explanation(), interaction_rows=-1)
+
+
 def test_same_explanation_same_bytes(page):
     """Nothing of the moment is in the page."""
     assert page(explanation()) == page(explanation())

@@ -108,4 +108,6 @@ def _reference(key: CellKey, cell: Cell) -> tuple[Figure | None, float]:
         return measured, measured.sd
     nearby = tolerance(paired, task, budget, "polyshap-1")
     sd = _own_sd(cell) or (nearby.sd if nearby is not None else None) or _DEFAULT_SD
+    # the published measurement is one draw, ours a mean over seeds: their variances add
+    sd *= math.sqrt(1 + 1 / len(cell.seed_means))
     return published().get(("csv", paired, task, budget, method)), sd

@@ -71,16 +71,11 @@ def published() -> Mapping[FigureKey, Figure]:
     return MappingProxyType(found)
 
 
-# Where no spread was measured: the cell whose spread stands for it. Paired fits of order 2k equal those of
-# order 2k - 1, as only odd terms bear on the values.
-_LIKE = {
-    True: {"polyshap-2": "polyshap-1", "polyshap-2-50%": "polyshap-1", "polyshap-4": "polyshap-3"},
-    False: {"polyshap-4": "polyshap-3"},
-}
+# Paired fits of order 2k equal those of order 2k - 1, as only odd terms bear on the values.
+_EQUAL_WHEN_PAIRED = {"polyshap-2": "polyshap-1", "polyshap-2-50%": "polyshap-1", "polyshap-4": "polyshap-3"}
 
 
 def tolerance(paired: bool, game: str, budget: int, method: str) -> Figure | None:
     """The geometric mean and sd of a cell, if they were measured for it or for an equal one."""
-    cells = published()
-    equal = _LIKE[paired].get(method, method)
-    return cells.get(("tolerance", paired, game, budget, equal))
+    equal = _EQUAL_WHEN_PAIRED.get(method, method) if paired else method
+    return published().get(("tolerance", paired, game, budget, equal))

@@ -50,6 +50,8 @@ class Adaptive:
         Read `tolerance` in units of the game instead.
     prior : Parameters, optional
         Parameters learned elsewhere, from other rows of the same model: nothing is learned.
+    device : str, optional
+        An accelerator of PyTorch, "cuda" say, for the one large factorisation; needs the package torch.
     progress : callable, optional
         With a tolerance, called after each batch with the calls made and a forecast of the calls needed.
 
@@ -67,6 +69,7 @@ class Adaptive:
     tolerance: float | None = None
     absolute: bool = False
     prior: Parameters | None = None
+    device: str | None = None
     progress: Callable[[int, int], None] | None = None
 
     def __post_init__(self) -> None:
@@ -76,7 +79,7 @@ class Adaptive:
             raise ArgumentError(f"`tolerance` must be positive. Got {self.tolerance}.")
 
     def draw(self, n_players: int, budget: int, rng: np.random.Generator) -> Sample:
-        """Pairs of coalitions, all distinct; an odd call is left unused. The first batch where there are more."""
+        """Distinct pairs of coalitions, the first batch where there are more; an odd call is left unused."""
         n_players, budget = check_players(n_players), check_budget(budget)
         n_pairs = _pairs(n_players, budget)
         first = next((stage for stage in self._stages(n_players, n_pairs) if stage > 0), 0)
@@ -128,7 +131,7 @@ class Adaptive:
         total = observations.total
         odd = np.concatenate([observations.odd, total[None] / 2])
         even = np.concatenate([observations.even - total / 2, np.zeros((1, len(total)))])
-        return fit_process(rows, odd, even, self.prior)
+        return fit_process(rows, odd, even, self.prior, device=self.device)
 
     def _stages(self, n_players: int, n_pairs: int) -> list[int]:
         """Pairs observed after each batch, rising to `n_pairs`."""

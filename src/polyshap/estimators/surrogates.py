@@ -21,6 +21,9 @@ __all__ = ["Boosting", "Engine", "fit_trees", "installed"]
 # The largest value that an engine sees: gains, in squared units, are then far above such thresholds.
 _LARGEST = 1e6
 
+# Leaves of a scikit-learn tree: all of XGBoost's default depth, and no more where trees are deeper.
+_LEAVES = 64
+
 Engine = Literal["xgboost", "lightgbm", "scikit-learn"]
 
 
@@ -92,7 +95,7 @@ def _fit_sklearn(settings: Boosting, coalitions: BoolMatrix, values: FloatArray)
         max_iter=settings.n_trees,
         max_depth=settings.max_depth,
         learning_rate=settings.learning_rate,
-        max_leaf_nodes=None,
+        max_leaf_nodes=min(2**settings.max_depth, _LEAVES),
         min_samples_leaf=1,
         l2_regularization=1.0,
         early_stopping=False,

@@ -7,6 +7,8 @@ from then on, so that the blame for a third falls on the right one.
 
 from __future__ import annotations
 
+import time
+import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -14,7 +16,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
-from polyshap.errors import WorkerError
+from polyshap.errors import PolyshapWarning, WorkerError
 from polyshap.execution.pools import Workers, as_workers
 from polyshap.execution.shipping import Answer, Failure, NotShipped, Work
 
@@ -32,6 +34,8 @@ _LOST = {
     "KilledWorker": 2,  # dask gave the chunk to several workers already
     "WorkerCrashedError": 1,
 }
+# Seconds without a worker before that is said.
+_PATIENCE = 30.0
 # The pool is made again this many times without one chunk done in between.
 _RENEWALS = 5
 
@@ -107,6 +111,7 @@ class _Run:
         self.unshipped: set[int] = set()
         self.alone = self.broken = False
         self.renewals = 0
+        self.since = time.monotonic()
 
     def results(self) -> Generator[tuple[int, Any, Any]]:
         first = self._next()
@@ -117,9 +122,22 @@ class _Run:
         try:
             while self._give_out():
                 done, _ = wait(self.out, timeout=1.0, return_when=FIRST_COMPLETED)
+                self._watch_for_workers()
                 yield from self._collect(done)
         finally:
             self.pool.close(list(self.out))
+
+    def _watch_for_workers(self) -> None:
+        """A cluster without workers may get some; who waits for them should know."""
+        if self.workers.count() > 0:
+            self.since = time.monotonic()
+        elif time.monotonic() - self.since > _PATIENCE:
+            self.since = float("inf")
+            warnings.warn(
+                f"The cluster of `executor` has had no workers for {_PATIENCE:.0f} s; the run waits.",
+                PolyshapWarning,
+                stacklevel=2,
+            )
 
     def _next(self) -> int | None:
         """The number of an item that waits, or of a new one."""

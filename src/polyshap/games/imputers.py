@@ -36,6 +36,10 @@ __all__ = [
 ]
 
 
+# Words of a background to compare synthetic rows by: 64 MiB.
+_MOST_WORDS = 1 << 23
+
+
 class Bound(Protocol):
     """The rows to explain, ready to be asked about."""
 
@@ -69,7 +73,9 @@ class _TableFilling:
     weights: FloatArray | None
     shares_empty: bool = True
 
-    def bind(self, rows: Table) -> _TableBound:
+    def bind(self, rows: Table) -> Bound:
+        if len(self.table) * len(self.table.names) > _MOST_WORDS:
+            return _LargeBound(self, rows)
         words = hashed(self.table.codes())
         ties = any(len(np.unique(column)) < len(column) for column in words.T)
         return _TableBound(self, rows, hashed(self.table.codes(rows)), words, ties)
@@ -97,6 +103,29 @@ class _TableBound:
             self.ties,
             self.filling.weights,
         )
+
+
+@dataclass(frozen=True, eq=False)
+class _LargeBound:
+    """A background whose words would be as large as itself: equal synthetic rows are not looked for."""
+
+    filling: _TableFilling
+    rows: Table
+
+    @property
+    def differs(self) -> BoolMatrix:
+        table, first = self.filling.table, self.filling.table.take([0])
+        base, step = first.codes(), max(1, _MOST_WORDS // (8 * len(table.names)))
+        constant = np.ones(len(table.names), dtype=bool)
+        for start in range(0, len(table), step):
+            part = table.take(np.arange(start, min(start + step, len(table))))
+            constant &= (first.codes(part) == base).all(axis=0)
+        return np.asarray(~constant | (first.codes(self.rows) != base))
+
+    def synthetic(self, index: int) -> BackgroundRows:
+        nothing = np.empty(0, dtype=np.uint64)
+        rows, filling = self.rows.take([index]), self.filling
+        return BackgroundRows(rows, filling.table, nothing, nothing, False, filling.weights)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Parameters drawn from the Laplace approximation: few calls leave them uncertain, and the estimate says so."""
+"""Parameters drawn from the Laplace approximation: few calls leave them uncertain, and it shows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,12 @@ _SEED = 1
 
 
 def laplace_draws(
-    learned: Learned, rows: FloatArray, odd: FloatArray, even: FloatArray, hyperprior: Hyperprior, n_draws: int
+    learned: Learned,
+    rows: FloatArray,
+    odd: FloatArray,
+    even: FloatArray,
+    hyperprior: Hyperprior,
+    n_draws: int,
 ) -> FloatArray:
     """Draws of theta around its optimum, (n_draws, n_parameters), in pairs of opposite sign.
 

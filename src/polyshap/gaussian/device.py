@@ -44,7 +44,9 @@ def factorise_on(device: str, rows: FloatArray, parameters: Parameters) -> Devic
         place = torch.device(device)
         torch.empty(1, device=place)
     except (RuntimeError, AssertionError) as error:
-        raise ArgumentError(f"`device` must be a device that PyTorch can use here. Got {device!r}: {error}") from error
+        raise ArgumentError(
+            f"`device` must be a device that PyTorch can use here. Got {device!r}: {error}"
+        ) from error
     try:
         matrix = _covariance(torch, place, rows, parameters)
         diagonal = matrix.diagonal()
@@ -58,35 +60,39 @@ def factorise_on(device: str, rows: FloatArray, parameters: Parameters) -> Devic
     except torch.OutOfMemoryError as error:
         needed = 2 * 8 * len(rows) ** 2 / 2**30
         raise MemoryNeededError(
-            f"The covariance of {len(rows):,} pairs and its factor need {needed:.1f} GiB on {device!r}, which "
-            "are not there. Lower `budget`, or leave `device` out."
+            f"The covariance of {len(rows):,} pairs and its factor need {needed:.1f} GiB on {device!r}, "
+            "which are not there. Lower `budget`, or leave `device` out."
         ) from error
     raise np.linalg.LinAlgError("The covariance of the observations is not positive definite.")
 
 
 def _covariance(torch: Any, place: Any, rows: FloatArray, parameters: Parameters) -> Any:
     """As `posterior.covariance`, block by block, so that temporaries stay small beside the matrix."""
-    p, total = parameters, parameters.total_relevance
+    p = parameters
     signs = torch.as_tensor(np.ascontiguousarray(rows), device=place)
-    weighted = signs * torch.as_tensor(np.ascontiguousarray(p.relevances), device=place)
+    linear = _weighted(torch, signs, p.linear * p.linear_shares)
+    smooth = [(amplitude, float(w.sum()), _weighted(torch, signs, w)) for amplitude, w in p.components]
     n_rows = len(rows)
     matrix = torch.empty((n_rows, n_rows), dtype=torch.float64, device=place)
     block = max(1, _BLOCK // n_rows)
     for begin in range(0, n_rows, block):
-        inner = weighted[begin : begin + block] @ signs.T
         kernel = matrix[begin : begin + block]
-        torch.mul(inner, p.linear / total, out=kernel)
-        for amplitude, scale in p.components:
-            bound = scale * total
-            size = amplitude / -np.expm1(-2 * bound)
-            kernel += size * torch.exp(scale * inner - bound)
-            kernel -= size * torch.exp(-scale * inner - bound)
+        torch.matmul(linear[begin : begin + block], signs.T, out=kernel)
+        for amplitude, total, weighted in smooth:
+            inner = weighted[begin : begin + block] @ signs.T
+            size = amplitude / -np.expm1(-2 * total)
+            kernel += size * torch.exp(inner - total)
+            kernel -= size * torch.exp(-total - inner)
     if p.term_variances is not None:
         columns = torch.as_tensor(term_columns(rows, p.terms), device=place)
         variances = torch.as_tensor(np.ascontiguousarray(p.term_variances), device=place)
         matrix.addmm_(columns * variances, columns.T)
     matrix.diagonal()[:-1] += p.nugget
     return matrix
+
+
+def _weighted(torch: Any, signs: Any, weights: FloatArray) -> Any:
+    return signs * torch.as_tensor(np.ascontiguousarray(weights), device=signs.device)
 
 
 def _to_host(tensor: Any) -> FloatArray:

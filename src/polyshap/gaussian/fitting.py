@@ -1,4 +1,4 @@
-"""From odd and even values to Shapley values with errors: scale, learn, single terms out, condition, average."""
+"""From odd and even values to Shapley values with errors: learn, single terms out, condition, average."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _DRAWS = 16
 _AVERAGE_PAIRS_PER_PLAYER, _AVERAGE_PAIRS = 5, 160
 # With fewer pairs than this many a player the relevances are held closer together.
 _SCARCE_PAIRS_PER_PLAYER, _SCARCE_DEVIATION = 2.5, 0.8
-# With more pairs than this many a player, a player may matter to one component and not to another: errors x 0.91
-# at 40 and x 0.81 at 150 calls a player, no gain at 10.
+# With more pairs than this many a player, a player may matter to one component and not to another: errors
+# x 0.91 at 40 and x 0.81 at 150 calls a player, no gain at 10.
 _AMPLE_PAIRS_PER_PLAYER, _RATIO_DEVIATION = 7.5, 0.5
 # Columns that parameters are learned from where there are more.
 _COLUMNS = 8
@@ -74,7 +74,14 @@ class Fitted:
         return float(np.average(orders, weights=weights))
 
 
-def fit_process(rows: FloatArray, odd: FloatArray, even: FloatArray, prior: Parameters | None) -> Fitted:
+def fit_process(
+    rows: FloatArray,
+    odd: FloatArray,
+    even: FloatArray,
+    prior: Parameters | None,
+    *,
+    device: str | None = None,
+) -> Fitted:
     """Sign rows (n + 1, d) and values (n + 1, k), the grand coalition last, in units of the game."""
     n_half, n_players = len(rows) - 1, rows.shape[1]
     scale = _scale(odd, even)
@@ -99,9 +106,9 @@ def fit_process(rows: FloatArray, odd: FloatArray, even: FloatArray, prior: Para
     )
     complete = n_players < 63 and n_half == (1 << (n_players - 1)) - 1
     with bounded_threads(len(rows)):
-        process = posterior(rows, parameters)
+        process = posterior(rows, parameters, device=device)
         if learned is not None and odd.shape[1] == 1 and not averaged:
-            process = _with_terms(process, odd)
+            process = _with_terms(process, odd, device)
         if complete:
             values = delta_sections(rows[:-1]).T @ odd[:-1] + _end_share(n_players) * odd[-1]
             errors = np.zeros_like(values)
@@ -131,11 +138,13 @@ def learning_columns(scale: FloatArray) -> slice | FloatArray:
     known = np.flatnonzero(scale > 0)
     if not len(known):
         return slice(0, 1)
-    return known[np.unique(np.linspace(0, len(known) - 1, min(len(known), _COLUMNS)).round().astype(int))]
+    return np.asarray(
+        known[np.unique(np.linspace(0, len(known) - 1, min(len(known), _COLUMNS)).round().astype(int))]
+    )
 
 
 def forecast_pairs(fitted: Fitted, wanted: FloatArray) -> int:
-    """Pairs needed for the wanted standard errors, by the power law between half of the sample and all of it."""
+    """Pairs needed for the wanted standard errors, by a power law through half of the sample and all."""
     errors = float((fitted.standard_errors.max(axis=0) / np.maximum(wanted, np.finfo(float).tiny)).max())
     rows, n_half = fitted.process.rows, len(fitted.process.rows) - 1
     if errors <= 1 or n_half < 4:
@@ -165,9 +174,13 @@ def _end_share(n_players: int) -> float:
     return 2.0 / n_players
 
 
-def _with_terms(process: Posterior, odd: FloatArray) -> Posterior:
+def _with_terms(process: Posterior, odd: FloatArray, device: str | None) -> Posterior:
     parameters = single_out(process.parameters, process.rows, process.factor, odd)
-    return process if parameters is process.parameters else posterior(process.rows, parameters)
+    if parameters is process.parameters:
+        return process
+    rows = process.rows
+    del process  # one n x n matrix at a time
+    return posterior(rows, parameters, device=device)
 
 
 def _plain(process: Posterior, odd: FloatArray, *, shared: bool) -> tuple[FloatArray, FloatArray]:
@@ -182,7 +195,7 @@ def _plain(process: Posterior, odd: FloatArray, *, shared: bool) -> tuple[FloatA
 def _averaged(
     learned: Learned, rows: FloatArray, odd: FloatArray, even: FloatArray, hyperprior: Hyperprior
 ) -> tuple[FloatArray, FloatArray]:
-    """Means over parameters, and errors that hold both the variance under each and the spread between them."""
+    """Means over parameters, and errors of the variance under each and the spread between them."""
     draws = laplace_draws(learned, rows, odd, even, hyperprior, _DRAWS)
     values, variances = [], []
     for theta in draws:

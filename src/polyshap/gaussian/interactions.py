@@ -1,15 +1,16 @@
 """Interactions of the posterior mean, of any order and index, in closed form and by quadrature.
 
-Let f be the posterior mean and c_R its Fourier coefficients. The derivative of its multilinear extension for the
-players of T at the point where everybody is present with probability p is
+Let f be the posterior mean and c_R its Fourier coefficients. The derivative of its multilinear extension for
+the players of T at the point where everybody is present with probability p is
 
     M_T(p) = 2^|T| sum_{R containing T} c_R (2p - 1)^(|R| - |T|),
 
-and every index is a linear functional of M_T: M_T(0) is the Möbius coefficient, M_T(1/2) the Banzhaf interaction,
-and with |T| = s and order k
+and every index is a linear functional of M_T: M_T(0) is the Möbius coefficient, M_T(1/2) the Banzhaf
+interaction, and with |T| = s and order k
 
     Shapley-Taylor, s = k      k integral (1-p)^(k-1) M_T(p) dp,   the Möbius coefficient for s < k
-    Faith-Shapley              (k+s-1)! / ((s-1)! (k-s)! (k-1)!) integral D^(k-s)[p^k (1-p)^(k-1)] M_T(p) / p dp
+    Faith-Shapley              (k+s-1)! / ((s-1)! (k-s)! (k-1)!)
+                               x integral D^(k-s)[p^k (1-p)^(k-1)] M_T(p) / p dp
     k-SII                      sum_r B_r / r! integral M_T^(r)(p) dp, r = 0..k-s, B_1 = -1/2.
 
 For a kernel section at s', with x = 2p - 1, the sum over R is a product,
@@ -83,7 +84,9 @@ class ProcessSource:
         np.einsum("ii->i", matrix)[:-1] += p.nugget
         return factorise(matrix).solve(self.fitted.even)
 
-    def _smooth(self, terms: IntArray, alpha: FloatArray, nodes: FloatArray, weights: FloatArray) -> FloatArray:
+    def _smooth(
+        self, terms: IntArray, alpha: FloatArray, nodes: FloatArray, weights: FloatArray
+    ) -> FloatArray:
         """The kernel's part: (n_terms, k)."""
         p, rows = self.fitted.parameters, self.fitted.process.rows
         values = np.zeros((len(terms), alpha.shape[1]))
@@ -107,7 +110,9 @@ class ProcessSource:
         """The linear part and the terms singled out: finitely many coefficients."""
         p, rows = self.fitted.parameters, self.fitted.process.rows
         linear = p.linear * p.linear_shares[:, None] * (rows.T @ alpha)
-        coefficients = {(player,): linear[player] for player in range(len(linear))}
+        coefficients: dict[tuple[int, ...], FloatArray] = {
+            (player,): linear[player] for player in range(len(linear))
+        }
         if p.term_variances is not None:
             own = p.term_variances[:, None] * (term_columns(rows, p.terms).T @ alpha)
             for term, value in zip(p.terms, own, strict=True):

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from scipy.linalg import lapack
 
 from polyshap._types import FloatArray
 
-__all__ = ["Factor", "factorise"]
+__all__ = ["JITTER", "TRIES", "Factor", "Solver", "factorise"]
 
 # Relative to the largest variance; raised tenfold until the factorisation succeeds.
-_JITTER = 1e-13
-_TRIES = 5
+JITTER = 1e-13
+TRIES = 5
+
+
+class Solver(Protocol):
+    """A factorised covariance, wherever it lies."""
+
+    def solve(self, right: FloatArray) -> FloatArray: ...
+
+    def whiten(self, right: FloatArray) -> FloatArray: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,8 +44,8 @@ def factorise(matrix: FloatArray) -> Factor:
     """Factorise a symmetric covariance, overwriting it: no second n x n array."""
     diagonal = np.einsum("ii->i", matrix)
     saved = diagonal.copy()
-    jitter = _JITTER * float(saved.max())
-    for attempt in range(_TRIES):
+    jitter = JITTER * float(saved.max())
+    for attempt in range(TRIES):
         np.copyto(diagonal, saved + jitter * 10.0**attempt)
         lower, failed = lapack.dpotrf(matrix.T, lower=1, clean=0, overwrite_a=1)
         if not failed:

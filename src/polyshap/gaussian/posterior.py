@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from polyshap._types import FloatArray
+from polyshap.gaussian.device import factorise_on
 from polyshap.gaussian.kernel import Parameters, odd_kernel
-from polyshap.gaussian.linear import Factor, factorise
+from polyshap.gaussian.linear import Solver, factorise
 from polyshap.gaussian.sections import delta_sections, delta_variance, prior_variance, smooth_sections
 
 __all__ = ["Posterior", "covariance", "posterior"]
@@ -25,7 +26,7 @@ class Posterior:
     parameters : Parameters
     rows : ndarray, shape (n + 1, n_players)
         Signs of the observed coalitions.
-    factor : Factor
+    factor : Solver
         Of their covariance.
     sections : ndarray, shape (n + 1, n_players)
         cov(phi_i, u(s_j)), the delta part included.
@@ -35,7 +36,7 @@ class Posterior:
 
     parameters: Parameters
     rows: FloatArray
-    factor: Factor
+    factor: Solver
     sections: FloatArray
     variance: FloatArray
 
@@ -48,13 +49,15 @@ class Posterior:
         return self.sections.T @ alpha
 
 
-def posterior(rows: FloatArray, parameters: Parameters) -> Posterior:
-    """Condition the prior on sign rows (n + 1, n_players), the grand coalition last."""
-    return conditioned(rows, parameters, factorise(covariance(rows, parameters)))
+def posterior(rows: FloatArray, parameters: Parameters, *, device: str | None = None) -> Posterior:
+    """Condition the prior on sign rows (n + 1, n_players), the grand coalition last.
 
-
-def conditioned(rows: FloatArray, parameters: Parameters, factor: Factor) -> Posterior:
-    """The posterior whose covariance is factorised already."""
+    `device` names an accelerator of PyTorch where the covariance is formed and factorised.
+    """
+    if device is None:
+        factor: Solver = factorise(covariance(rows, parameters))
+    else:
+        factor = factorise_on(device, rows, parameters)
     sections = smooth_sections(rows, parameters)
     sections[:-1] += parameters.nugget * delta_sections(rows[:-1])
     whitened = factor.whiten(sections)

@@ -32,16 +32,14 @@ def smooth_sections(signs: FloatArray, parameters: Parameters) -> FloatArray:
         t = np.tanh(w)
         x, weights = _nodes(p.n_players)
         xt = x[:, None] * t
-        products = np.exp(
-            signs @ np.arctanh(xt).T + (0.5 * np.log1p(-(xt**2)).sum(axis=1) + log_constant(w))
-        )
+        products = np.exp(signs @ np.arctanh(xt).T + (0.5 * np.log1p(-(xt**2)).sum(axis=1) + log_constant(w)))
         products *= amplitude * weights
         plain = t / (1 - xt**2)
         sections += signs * (products @ plain) - products @ (plain * xt)
     if p.term_variances is not None:
         columns = term_columns(signs, p.terms) * p.term_variances
         sections += columns @ _term_shares(p)
-    return sections
+    return np.asarray(sections)
 
 
 def prior_variance(parameters: Parameters) -> FloatArray:
@@ -77,7 +75,7 @@ def delta_sections(signs: FloatArray) -> FloatArray:
     n_players = signs.shape[1]
     sizes = np.count_nonzero(signs > 0, axis=1)
     member, other = _size_weights(n_players)
-    return np.where(signs > 0, member[sizes - 1][:, None], -other[sizes - 1][:, None])
+    return np.asarray(np.where(signs > 0, member[sizes - 1][:, None], -other[sizes - 1][:, None]))
 
 
 def delta_variance(n_players: int) -> float:

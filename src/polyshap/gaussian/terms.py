@@ -2,9 +2,9 @@
 
 Under the covariance K let q_T = chi_T' K^-1 u and s_T = chi_T' K^-1 chi_T for chi_T = prod_{i in T} s_i. A
 variance gamma of its own for the coefficient of T raises the marginal likelihood if q^2 > s, most at
-gamma = (q^2 - s) / s^2 (Tipping and Faul 2003). Among N candidates the largest q^2 / s is about 2 log N by chance
-alone, so a term must exceed that. The best candidates by q^2 are taken, and the greedy ascent runs in the small
-space that they span: K is never factorised again.
+gamma = (q^2 - s) / s^2 (Tipping and Faul 2003). Among N candidates the largest q^2 / s is about 2 log N by
+chance alone, so a term must exceed that. The best candidates by q^2 are taken, and the greedy ascent runs in
+the small space that they span: K is not factorised along the way.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from polyshap._types import FloatArray
 from polyshap.gaussian.kernel import Parameters, term_columns
-from polyshap.gaussian.linear import Factor
+from polyshap.gaussian.linear import Solver
 
 __all__ = ["single_out"]
 
@@ -26,7 +26,7 @@ _STEPS = 400
 _LEAST_GAIN = 1e-2  # nats of log likelihood
 
 
-def single_out(parameters: Parameters, rows: FloatArray, factor: Factor, odd: FloatArray) -> Parameters:
+def single_out(parameters: Parameters, rows: FloatArray, factor: Solver, odd: FloatArray) -> Parameters:
     """The parameters with a variance of its own for each order-1 and order-3 term that demands one.
 
     Rows (n + 1, d), the factor of their covariance and one column of values (n + 1, 1).
@@ -43,9 +43,7 @@ def single_out(parameters: Parameters, rows: FloatArray, factor: Factor, odd: Fl
     kept = np.flatnonzero(variances)
     if not len(kept):
         return parameters
-    return replace(
-        parameters, terms=tuple(terms[index] for index in kept), term_variances=variances[kept]
-    )
+    return replace(parameters, terms=tuple(terms[index] for index in kept), term_variances=variances[kept])
 
 
 def _best_triples(rows: FloatArray, alpha: FloatArray) -> tuple[tuple[int, ...], ...]:
@@ -69,7 +67,7 @@ def _best_triples(rows: FloatArray, alpha: FloatArray) -> tuple[tuple[int, ...],
 
 
 def _sparse_variances(gram: FloatArray, q: FloatArray, threshold: FloatArray) -> FloatArray:
-    """Greedy ascent of the marginal likelihood, one variance at a time; gram = X' K^-1 X and q = X' K^-1 u."""
+    """Greedy ascent of the marginal likelihood by one variance at a time; gram = X' K^-1 X, q = X' K^-1 u."""
     gram, q = gram.copy(), q.copy()
     variances = np.zeros(len(q))
     for _ in range(_STEPS):

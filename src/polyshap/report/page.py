@@ -29,6 +29,7 @@ def write_report(
     max_rows: int | None = None,
     call: str | None = None,
     row_labels: Sequence[str] | None = None,
+    interaction_rows: int | None = None,
 ) -> Path:
     """Write one HTML file that needs no network: summary, importance, rows, interactions, diagnostics.
 
@@ -46,6 +47,8 @@ def write_report(
         What made the explanation, to be shown; by default it is put together from the diagnostics.
     row_labels : sequence of str, optional
         What the rows are called; their numbers by default.
+    interaction_rows : int, optional
+        Rows whose interactions are summed up; by default at most 20, and as few as take some seconds.
 
     Returns
     -------
@@ -61,6 +64,8 @@ def write_report(
     """
     if max_rows is not None and max_rows < 1:
         raise ArgumentError(f"`max_rows` must be at least 1. Got {max_rows}.")
+    if interaction_rows is not None and interaction_rows < 0:
+        raise ArgumentError(f"`interaction_rows` must be 0 or more. Got {interaction_rows}.")
     x, path = explanation, Path(path)
     content = gather(x, row_labels)
     rows, n_embedded = embedded(content, max_rows)
@@ -78,7 +83,7 @@ def write_report(
         remarks=remark_list(remarks(x, content)),
         whiskers="" if content.errors is None else " Whiskers are 95 % intervals.",
         importance=importance(content),
-        interactions=interactions(x, content),
+        interactions=interactions(x, content, interaction_rows),
         capped=escape(_capped(len(content.values), n_embedded)),
         call=escape(call or _reconstructed(x)),
         made=facts(_made(x)),

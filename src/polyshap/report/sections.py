@@ -18,7 +18,9 @@ __all__ = ["facts", "importance", "interactions", "remark_list"]
 
 _MOST_BARS = 20
 _MOST_PAIRS = 15
-_INTERACTION_ROWS = 20  # rows whose interactions are computed for the summary
+# Rows whose interactions are computed for the summary, and the work that they may take together: some three
+# seconds. A pair takes a product with each call, in the adaptive estimator with each pair of calls.
+_INTERACTION_ROWS, _INTERACTION_WORK = 20, 5e9
 _LEVELS = {"warning": "Warning", "good": "Good", "note": "Note"}
 
 
@@ -91,9 +93,24 @@ def _bar_line(name: str, value: float, error: float, widest: float, text: str, k
     return f'<tr><th scope="row">{escape(name)}</th><td class="plot">{drawing}</td><td>{figures}</td></tr>'
 
 
-def interactions(x: Explanation, content: Content) -> str:
-    """The strongest pairs of each output, from at most twenty rows."""
-    rows = np.unique(np.linspace(0, len(content.values) - 1, _INTERACTION_ROWS).round().astype(int))
+def affordable_rows(x: Explanation) -> int:
+    """How many rows may have their interactions computed, at most twenty."""
+    n_features, calls = len(x.feature_names), float(np.mean(x.row_evaluations))
+    pairs = n_features * (n_features - 1) / 2
+    work = pairs * calls ** (2 if x.diagnostics.estimator == "adaptive" else 1)
+    return int(min(_INTERACTION_ROWS, _INTERACTION_WORK / max(work, 1.0)))
+
+
+def interactions(x: Explanation, content: Content, n_rows: int | None = None) -> str:
+    """The strongest pairs of each output, from some rows; without a number, from as many as are quick."""
+    wanted = affordable_rows(x) if n_rows is None else n_rows
+    if wanted == 0:
+        return (
+            "<p>Left out, because so many features and calls would take long. For one row they are "
+            "<code>explanation.interactions(row)</code>; here, write the report with "
+            "<code>interaction_rows=1</code> or more.</p>"
+        )
+    rows = np.unique(np.linspace(0, len(content.values) - 1, wanted).round().astype(int))
     chosen = [x] if x.is_row else [x[int(row)] for row in rows]
     try:
         found = [one.interactions(order=2) for one in chosen]
