@@ -42,14 +42,14 @@ background, rows = rng.normal(size=(5, 12)), rng.normal(size=(4, 12))
 # ------------------------------
 # `tolerance` is a share of the distance between the prediction and the base value. Coalitions are asked
 # for in stages, and rows leave as they are done.
-x = polyshap.explain(simulate, rows, background, budget=1000, tolerance=0.06, random_state=0)
+x = polyshap.explain(simulate, rows, background, budget=1000, tolerance=0.03, random_state=0)
 print("coalitions for each row", x.row_evaluations, "within the tolerance:", x.diagnostics.converged)
 
 # %%
 # Pay once
 # --------
-# With `cache` every answer is kept in a file. The name of the model is given, since a function of a session has
-# no lasting one.
+# With `cache` every answer is kept in a file. The name of the model is given: a function of a session
+# has no lasting one.
 folder = tempfile.TemporaryDirectory()
 cache = Cache(Path(folder.name) / "values", fingerprint="oscillator, version 1")
 options = {"budget": 200, "random_state": 0, "cache": cache}

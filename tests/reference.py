@@ -82,7 +82,7 @@ def banzhaf_interaction(value: SetGame, n_players: int, term: frozenset[int]) ->
 
 
 def shapley_taylor(value: SetGame, n_players: int, term: frozenset[int], order: int) -> float:
-    """Sundararajan et al. 2020, equation 3: derivatives at the empty set below the order, weighted means at it."""
+    """Sundararajan et al. 2020, equation 3: derivatives at the empty set below the order, means at it."""
     if len(term) < order:
         return discrete_derivative(value, term, frozenset())
     rest = frozenset(range(n_players)) - term
@@ -123,7 +123,7 @@ def k_sii(value: SetGame, n_players: int, order: int) -> dict[frozenset[int], fl
 
 
 def faith_shapley(value: SetGame, n_players: int, order: int) -> dict[frozenset[int], float]:
-    """Tsai et al. 2023: the Shapley-weighted least squares polynomial through both ends, on all coalitions."""
+    """Tsai et al. 2023: the Shapley-weighted least squares polynomial through both ends, all coalitions."""
     terms = [term for term in subsets(range(n_players)) if 1 <= len(term) <= order]
     proper = [part for part in subsets(range(n_players)) if 0 < len(part) < n_players]
     return constrained_polynomial(value, n_players, terms, proper, np.ones(len(proper)))

@@ -17,11 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyshap._types import BoolMatrix, IntArray
+from polyshap.columns import Words, as_column, bits, column_values, object_codes
 from polyshap.errors import ArgumentError, ArgumentTypeError
 
 __all__ = ["ArrayTable", "FrameTable", "Table", "read"]
-
-Words = NDArray[np.uint64]
 
 
 class Table(Protocol):
@@ -123,8 +122,8 @@ class ArrayTable:
     def codes(self, other: Table | None = None) -> Words:
         array = (other or self).native
         if array.dtype.kind in "OUS":
-            return _object_codes([*self.native.T], None if other is None else [*array.T])
-        return _bits(array)
+            return object_codes([*self.native.T], None if other is None else [*array.T])
+        return bits(array)
 
     def columns(self) -> tuple[NDArray[Any], ...]:
         return tuple(self.native.T)
@@ -226,9 +225,9 @@ class FrameTable:
         out = np.empty((len(theirs[0]), len(mine)), dtype=np.uint64)
         for j, (own, asked) in enumerate(zip(mine, theirs, strict=True)):
             if own.dtype.kind in "biufMm" and asked.dtype == own.dtype:
-                out[:, j] = _bits(asked[:, None])[:, 0]
+                out[:, j] = bits(asked[:, None])[:, 0]
             else:
-                out[:, j] = _object_codes([own], None if other is None else [asked])[:, 0]
+                out[:, j] = object_codes([own], None if other is None else [asked])[:, 0]
         return out
 
     def columns(self) -> tuple[NDArray[Any], ...]:
@@ -236,7 +235,7 @@ class FrameTable:
 
     @cached_property
     def _columns(self) -> tuple[NDArray[Any], ...]:
-        return tuple(_column_values(self.frame.get_column(name)) for name in self.frame.columns)
+        return tuple(column_values(self.frame.get_column(name)) for name in self.frame.columns)
 
     def with_columns(self, columns: Sequence[NDArray[Any]]) -> Any:
         import narwhals as nw
@@ -264,7 +263,7 @@ class FrameTable:
         frame = rows.frame.select(self.frame.columns)
         for name in self.frame.columns:
             frame = frame.with_columns(
-                _as_column(frame.get_column(name), self.frame.get_column(name), argument)
+                as_column(frame.get_column(name), self.frame.get_column(name), argument)
             )
         return FrameTable(_reset(frame), argument), self
 
@@ -300,99 +299,3 @@ def _reset(frame: Any) -> Any:
 
 def _join(series: Sequence[Any]) -> Any:
     return series[0].to_frame().with_columns(*series[1:])
-
-
-def _as_column(column: Any, wanted: Any, argument: str) -> Any:
-    """`column` with the dtype (and the categories) of the background's column."""
-    pandas_like = column.implementation.is_pandas_like()
-    native, target = column.to_native(), wanted.to_native()
-    same = native.dtype == target.dtype if pandas_like else column.dtype == wanted.dtype
-    if same:
-        return column
-    import narwhals as nw
-
-    try:
-        if pandas_like:
-            made = nw.from_native(_cast_pandas(native, target.dtype), series_only=True)
-        else:
-            made = column.cast(wanted.dtype)
-    except Exception as error:
-        raise ArgumentTypeError(
-            f"Column {column.name!r} of `{argument}` must have the dtype of the background, {target.dtype}. "
-            f"Got {native.dtype}: {error}"
-        ) from error
-    if made.null_count() > column.null_count():
-        pairs = zip(column.to_list(), made.to_list(), strict=True)
-        unseen = sorted({str(a) for a, b in pairs if _is_missing(b) and not _is_missing(a)})
-        raise ArgumentError(
-            f"Column {column.name!r} of `{argument}` must hold values of the background's categories. "
-            f"Got {', '.join(unseen[:5])}. Add the category to the background's dtype, or drop the row."
-        )
-    if wanted.dtype.is_integer() and column.dtype.is_float() and not (made == column).all():
-        raise ArgumentTypeError(
-            f"Column {column.name!r} of `{argument}` must be whole numbers ({target.dtype}), as in the "
-            f"background. Got {native.dtype} with fractions."
-        )
-    return made
-
-
-def _cast_pandas(column: Any, dtype: Any) -> Any:
-    """Natively, so that category levels are carried; a value without a level becomes missing here."""
-    categories = getattr(dtype, "categories", None)
-    if categories is None or not hasattr(dtype, "ordered"):
-        return column.astype(dtype)
-    values = column.astype(object)
-    return values.where(values.isin(categories), None).astype(dtype)
-
-
-def _column_values(column: Any) -> NDArray[Any]:
-    """Plain numbers and dates as they are, everything else as Python objects, missing as None."""
-    if column.dtype.is_numeric() or str(column.dtype) == "Boolean":
-        if column.null_count() == 0 or column.dtype.is_float():
-            values = np.asarray(column.to_numpy())
-            if values.dtype.kind in "biuf":
-                return values
-        elif column.dtype.is_integer():
-            return np.array([np.nan if _is_missing(v) else float(v) for v in column.to_list()])
-    values = np.empty(len(column), dtype=object)
-    values[:] = [None if _is_missing(value) else value for value in column.to_list()]
-    return values
-
-
-def _bits(array: NDArray[Any]) -> Words:
-    """The bytes of each number as one word; -0.0 and 0.0 share one, and so do all NaN."""
-    if array.dtype.kind == "f":
-        array = np.where(np.isnan(array), np.nan, array + array.dtype.type(0)).astype(np.float64)
-    elif array.dtype.kind != "u":
-        array = array.astype(np.int64)
-    return array.astype(np.uint64, copy=False) if array.dtype.kind == "u" else array.view(np.uint64)
-
-
-def _object_codes(own: Sequence[NDArray[Any]], asked: Sequence[NDArray[Any]] | None) -> Words:
-    """Position of first occurrence in the own column; values that are not there count on from its end."""
-    targets = own if asked is None else asked
-    out = np.empty((len(targets[0]), len(own)), dtype=np.uint64)
-    for j, (mine, theirs) in enumerate(zip(own, targets, strict=True)):
-        table: dict[object, int] = {}
-        for value in (*mine, *theirs):
-            table.setdefault(_token(value), len(table))
-        out[:, j] = [table[_token(value)] for value in theirs]
-    return out
-
-
-def _is_missing(value: Any) -> bool:
-    """None, NaN, NaT, or pandas' NA, whose comparisons are NA again."""
-    if value is None:
-        return True
-    equal = value == value
-    return not equal if isinstance(equal, bool | np.bool_) else str(value) == "<NA>"
-
-
-def _token(value: object) -> object:
-    if _is_missing(value):
-        return None
-    try:
-        hash(value)
-    except TypeError:
-        return repr(value)
-    return type(value).__name__, value

@@ -22,7 +22,7 @@ LAYERS = (
     ("results",),
     ("regression", "gaussian", "shapley", "interactions", "selection"),
     ("execution",),
-    ("frames", "models", "players"),
+    ("columns", "frames", "models", "players"),
     ("games",),
     ("estimators",),
     ("estimation",),

@@ -25,6 +25,8 @@ _SCARCE_PAIRS_PER_PLAYER, _SCARCE_DEVIATION = 2.5, 0.8
 # With more pairs than this many a player, a player may matter to one component and not to another: errors
 # x 0.91 at 40 and x 0.81 at 150 calls a player, no gain at 10.
 _AMPLE_PAIRS_PER_PLAYER, _RATIO_DEVIATION = 7.5, 0.5
+# Of values of unit scale: far above rounding, far below what a prior could notice.
+_DIGITS = 10
 # Columns that parameters are learned from where there are more.
 _COLUMNS = 8
 
@@ -87,6 +89,8 @@ def fit_process(
     scale = _scale(odd, even)
     safe = np.where(scale > 0, scale, 1.0)
     odd, even = odd / safe, even / safe
+    # searches see rounded values: a game in other units takes the very same steps
+    seen, seen_even = odd.round(_DIGITS), even.round(_DIGITS)
     hyperprior = Hyperprior()
     if n_half < _SCARCE_PAIRS_PER_PLAYER * n_players:
         hyperprior = replace(hyperprior, deviation=_SCARCE_DEVIATION)
@@ -96,7 +100,7 @@ def fit_process(
     learned = None
     if prior is None:
         with bounded_threads(min(n_half, hyperprior.n_rows)):
-            learned = learn(rows, odd[:, columns], even[:, columns], hyperprior)
+            learned = learn(rows, seen[:, columns], seen_even[:, columns], hyperprior)
     parameters = learned.parameters if learned is not None else prior
     assert parameters is not None
     averaged = (
@@ -113,7 +117,7 @@ def fit_process(
             values = delta_sections(rows[:-1]).T @ odd[:-1] + _end_share(n_players) * odd[-1]
             errors = np.zeros_like(values)
         elif averaged and learned is not None:
-            values, errors = _averaged(learned, rows, odd, even, hyperprior)
+            values, errors = _averaged(learned, rows, odd, (seen, seen_even), hyperprior)
         else:
             values, errors = _plain(process, odd, shared=prior is not None or odd.shape[1] > 1)
     # the solve meets the constraint up to rounding; what is left is spread evenly
@@ -193,10 +197,14 @@ def _plain(process: Posterior, odd: FloatArray, *, shared: bool) -> tuple[FloatA
 
 
 def _averaged(
-    learned: Learned, rows: FloatArray, odd: FloatArray, even: FloatArray, hyperprior: Hyperprior
+    learned: Learned,
+    rows: FloatArray,
+    odd: FloatArray,
+    seen: tuple[FloatArray, FloatArray],
+    hyperprior: Hyperprior,
 ) -> tuple[FloatArray, FloatArray]:
     """Means over parameters, and errors of the variance under each and the spread between them."""
-    draws = laplace_draws(learned, rows, odd, even, hyperprior, _DRAWS)
+    draws = laplace_draws(learned, rows, *seen, hyperprior, _DRAWS)
     values, variances = [], []
     for theta in draws:
         process = posterior(rows, unpack(theta, rows.shape[1], hyperprior.scales))

@@ -15,7 +15,6 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
-from scipy.optimize import minimize
 
 from polyshap._types import FloatArray
 from polyshap.gaussian.kernel import CONSTANT_VARIANCE, Parameters, hyperbolic
@@ -143,6 +142,8 @@ def _ascend(
     hyperprior: Hyperprior,
     n_steps: int,
 ) -> Learned:
+    from scipy.optimize import minimize  # a tenth of a second that `import polyshap` need not take
+
     n_players = rows.shape[1]
     mean, deviation = hyperprior.moments(n_players)
     result = minimize(

@@ -97,7 +97,7 @@ class PolyshapApproximator(shapiq.approximator.Approximator):  # type: ignore[mi
     Examples
     --------
     >>> approximator = PolyshapApproximator(3, random_state=0)
-    >>> approximator.approximate(8, lambda z: z[:, 0] + 2.0 * z[:, 1])[(1,)].round(6)
+    >>> round(approximator.approximate(8, lambda z: z[:, 0] + 2.0 * z[:, 1])[(1,)], 6)
     2.0
     """
 
