@@ -48,6 +48,8 @@ RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 
 
 def layer_of(module: str) -> int | None:
+    if module == "polyshap":  # the public names, of which explain and Explainer are the highest
+        return RANK["explainer"]
     head = module.split(".")[1] if "." in module else ""
     return RANK.get(head, RANK.get(head.rstrip("s")))
 
