@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import copy
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 
-from polyshap._types import BoolMatrix, Estimator, FloatArray
+from polyshap._types import BoolMatrix, Estimator, FloatArray, StagedEstimator
 from polyshap.errors import ArgumentError, ArgumentTypeError
 from polyshap.estimators import registry
+from polyshap.estimators.adaptive import Adaptive
+from polyshap.estimators.exact import Exact
 from polyshap.execution.cache import Cache, CachedGame
-from polyshap.execution.evaluate import observe
+from polyshap.execution.evaluate import evaluate, observe
 from polyshap.execution.options import Execution, prepared_game
+from polyshap.execution.pools import Workers
 from polyshap.execution.progress import ProgressCallback, track
 from polyshap.execution.retries import Retries
+from polyshap.execution.staged import extended
 from polyshap.results import Estimate
 from polyshap.sampling import check_budget, check_players
 
@@ -33,6 +40,7 @@ def estimate(
     budget: int,
     estimator: str | Estimator = "auto",
     *,
+    tolerance: float | None = None,
     random_state: int | np.random.Generator | None = None,
     batch_size: int | None = None,
     n_jobs: int | None = None,
@@ -56,6 +64,9 @@ def estimate(
     estimator : str or Estimator
         A name (see `polyshap.estimators.names()`) or an object with `draw` and `fit`. "auto" enumerates
         when the budget reaches 2^n_players and takes the adaptive estimator otherwise.
+    tolerance : float, optional
+        Stop when the largest standard error is at most this share of |v(D) - v(empty)|, or when the
+        budget is spent; `diagnostics.converged` says which. For the adaptive estimator.
     random_state : int or numpy.random.Generator, optional
         The same seed gives the same bits.
     batch_size : int, optional
@@ -95,32 +106,81 @@ def estimate(
         raise ArgumentError(f"`batch_size` must be at least 1. Got {batch_size}.")
     execution = Execution(n_jobs, executor, cache, retries, timeout, max_concurrency)
     execution.check()
-    chosen = choose(estimator, n_players, budget)
-    clock = [time.perf_counter()]
-    sample = chosen.draw(n_players, budget, np.random.default_rng(random_state))
-    clock.append(time.perf_counter())
+    chosen = _stopping(choose(estimator, n_players, budget, tolerance), tolerance)
+    rng = np.random.default_rng(random_state)
+    clock = _Clock()
+    most = min(budget, 1 << n_players) if n_players < 63 else budget
     label = getattr(game, "__name__", type(game).__name__)
     with execution.store(game, label) as store, execution.workers() as workers:
-        asked, size = prepared_game(game, len(sample) + 2, batch_size, execution)
+        asked, size = prepared_game(game, most, batch_size, execution)
         if store is not None:
             asked = CachedGame(asked, store, b"game", n_players)
-        with track(len(sample) + 2, progress) as advance:
-            observations = observe(
-                asked, sample, batch_size=size, workers=workers, seconds=timeout, advance=advance
-            )
-    clock.append(time.perf_counter())
-    result = chosen.fit(observations)
-    clock.append(time.perf_counter())
-    seconds = dict(zip(("draw", "evaluate", "fit"), np.diff(clock).tolist(), strict=True))
-    return result.with_diagnostics(seconds=MappingProxyType(seconds))
+        with clock.of("draw"):
+            sample = chosen.draw(n_players, budget, copy.deepcopy(rng))
+        total = most if isinstance(chosen, StagedEstimator) else len(sample) + 2
+        with track(total, progress) as advance:
+            options = _Options(batch_size=size, workers=workers, seconds=timeout, advance=advance)
+            with clock.of("evaluate"):
+                observations = observe(asked, sample, **options)
+
+            def ask(coalitions: BoolMatrix) -> FloatArray:
+                with clock.of("evaluate"):
+                    return evaluate(asked, coalitions, **options)
+
+            with clock.of("draw"):
+                observations = extended(chosen, observations, budget, rng, ask)
+    with clock.of("fit"):
+        result = chosen.fit(observations)
+    return result.with_diagnostics(seconds=MappingProxyType(dict(clock.seconds)))
 
 
-def choose(estimator: str | Estimator, n_players: int, budget: int) -> Estimator:
-    """The estimator behind a name; "auto" is settled by the players and the budget alone."""
+class _Options(TypedDict):
+    batch_size: int
+    workers: Workers | None
+    seconds: float | None
+    advance: Callable[[int], object]
+
+
+class _Clock:
+    """Seconds of each stage; a stage inside another one counts for itself alone."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {"draw": 0.0, "evaluate": 0.0, "fit": 0.0}
+        self._inner = 0.0
+
+    @contextmanager
+    def of(self, stage: str) -> Iterator[None]:
+        outer, self._inner = self._inner, 0.0
+        begin = time.perf_counter()
+        try:
+            yield
+        finally:
+            spent = time.perf_counter() - begin
+            self.seconds[stage] += spent - self._inner
+            self._inner = outer + spent
+
+
+def _stopping(estimator: Estimator, tolerance: float | None) -> Estimator:
+    """The estimator with the tolerance that it is to stop at."""
+    if tolerance is None or isinstance(estimator, Exact):
+        return estimator
+    if not isinstance(estimator, Adaptive):
+        raise ArgumentError(
+            "`tolerance` must go with an estimator whose standard errors it can watch: adaptive. "
+            f"Got {type(estimator).__name__}. Leave `estimator` out, or leave `tolerance` out."
+        )
+    return replace(estimator, tolerance=tolerance)
+
+
+def choose(
+    estimator: str | Estimator, n_players: int, budget: int, tolerance: float | None = None
+) -> Estimator:
+    """The estimator behind a name; "auto" is settled by players, budget and whether it may stop early."""
     if isinstance(estimator, str):
         if estimator != "auto":
             return registry.get(estimator)
-        return registry.get("exact" if n_players < 63 and budget >= 1 << n_players else _BEST)
+        enumerates = tolerance is None and n_players < 63 and budget >= 1 << n_players
+        return registry.get("exact" if enumerates else _BEST)
     if not (hasattr(estimator, "draw") and hasattr(estimator, "fit")):
         raise ArgumentTypeError(
             "`estimator` must be a name or an object with the methods `draw` and `fit`. "

@@ -68,6 +68,8 @@ class Planner:
 
     def _drawn(self, n_players: int, digest: int | None) -> Plan:
         estimator = choose(self.prepared.estimator, max(n_players, 1), self.budget)
+        if isinstance(estimator, Adaptive) and isinstance(self.prepared.estimator, str):
+            estimator = replace(estimator, design="chosen")  # data-free: all rows share it
         if self.without_learning and isinstance(estimator, Adaptive) and estimator.prior is None:
             estimator = OneRowBackground(estimator)
         staged = self.tolerance is not None and isinstance(estimator, Adaptive)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -71,11 +72,19 @@ def anchors_of(page: Path) -> set[str]:
     return found | set(re.findall(r"^::: ([\w.]+)", text, re.MULTILINE))
 
 
+def forget_modules_below(folder: Path) -> None:
+    """Modules that other tests and pages wrote into their temporary folders, names as short as these."""
+    for name, module in list(sys.modules.items()):
+        if str(getattr(module, "__file__", None)).startswith(str(folder)):
+            del sys.modules[name]
+
+
 @by_page
 def test_every_block_runs(page, tmp_path, monkeypatch):
     """What a page shows works as it stands, without a warning."""
     monkeypatch.chdir(tmp_path)
     mpl.use("Agg")
+    forget_modules_below(tmp_path.parent)
     namespace: dict[str, object] = {"__name__": "__main__"}
     run_commands = str(page.relative_to(ROOT)) in COMMANDS
     try:

@@ -3,6 +3,8 @@
 import os
 import pickle
 import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -92,6 +94,20 @@ def test_two_stores_share_a_file(path):
         CachedGame(Counted(), mine, b"row", N)(everything)
         reader(everything)
         assert counted.asked == 10
+
+
+def test_many_may_open_a_new_file_at_once(tmp_path):
+    """The switch to write-ahead logging is not waited for by SQLite itself."""
+
+    def open_one(path, gate):
+        gate.wait(20)
+        ValueStore(path, "model").close()
+
+    for attempt in range(60):
+        gate = threading.Barrier(8)
+        with ThreadPoolExecutor(8) as pool:
+            opened = [pool.submit(open_one, tmp_path / f"{attempt}.sqlite", gate) for _ in range(8)]
+        assert [one.exception() for one in opened] == [None] * 8
 
 
 def test_a_store_travels_by_its_path(path):

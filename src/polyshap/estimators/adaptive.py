@@ -65,7 +65,7 @@ class Adaptive:
     [1.0, 1.0, 1.0, 0.0, 0.0, 0.0, 0.0, 0.0]
     """
 
-    design: DesignName = "chosen"
+    design: DesignName = "sequential"
     tolerance: float | None = None
     absolute: bool = False
     prior: Parameters | None = None

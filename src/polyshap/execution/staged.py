@@ -7,42 +7,52 @@ from collections.abc import Callable
 
 import numpy as np
 
-from polyshap._types import BoolMatrix, FloatArray, StagedEstimator
+from polyshap._types import BoolMatrix, Estimator, FloatArray, StagedEstimator
+from polyshap.errors import UNFINISHED, GameError, UnfinishedRun
 from polyshap.execution.evaluate import GameFunction, evaluate, observe
 from polyshap.results import Observations
 from polyshap.sampling import Sample
 
-__all__ = ["merged", "observe_staged"]
+__all__ = ["extended", "merged", "observe_staged"]
+
+Ask = Callable[[BoolMatrix], FloatArray]
 
 
 def observe_staged(
-    estimator: StagedEstimator,
-    game: GameFunction,
-    n_players: int,
-    budget: int,
-    rng: np.random.Generator,
-    *,
-    first: Callable[[Sample], Observations] | None = None,
-    more: Callable[[BoolMatrix], FloatArray] | None = None,
+    estimator: Estimator, game: GameFunction, n_players: int, budget: int, rng: np.random.Generator
 ) -> Observations:
-    """Draw, observe and extend until the estimator asks for nothing more.
+    """Draw, observe and extend until the estimator asks for nothing more, by plain calls of `game`."""
+    observations = observe(game, estimator.draw(n_players, budget, copy.deepcopy(rng)))
+    return extended(estimator, observations, budget, rng, lambda coalitions: evaluate(game, coalitions))
+
+
+def extended(
+    estimator: Estimator, observations: Observations, budget: int, rng: np.random.Generator, ask: Ask
+) -> Observations:
+    """Observations of a first sample and of all that the estimator asks for after it.
 
     Parameters
     ----------
-    estimator : StagedEstimator
-    game : callable
-    n_players, budget : int
+    estimator : Estimator
+        One without `extend` asks for nothing.
+    observations : Observations
+        Of what `estimator.draw` gave.
+    budget : int
     rng : numpy.random.Generator
-        Every stage gets it as it is now: a stage depends on the seed and on what was observed, not on how
-        many stages came before.
-    first, more : callable, optional
-        How to observe the first sample and evaluate later coalitions; plain calls of `game` by default.
+        In the state that `draw` got it in. Every stage gets it as it is now: a stage depends on the seed
+        and on what was observed, not on how many stages came before.
+    ask : callable
+        Evaluates coalitions. What it raises carries the earlier observations too.
     """
-    begin = first or (lambda sample: observe(game, sample))
-    carry_on = more or (lambda coalitions: evaluate(game, coalitions))
-    observations = begin(estimator.draw(n_players, budget, copy.deepcopy(rng)))
+    if not isinstance(estimator, StagedEstimator):
+        return observations
     while (added := estimator.extend(observations, budget, copy.deepcopy(rng))) is not None:
-        observations = merged(observations, added, carry_on(added.coalitions))
+        try:
+            values = ask(added.coalitions)
+        except UNFINISHED as error:
+            _put_before(error, observations)
+            raise
+        observations = merged(observations, added, values)
     return observations
 
 
@@ -61,3 +71,17 @@ def merged(observations: Observations, added: Sample, values: FloatArray) -> Obs
     )
     together = np.concatenate([observations.values, values])[order]
     return Observations(sample, together, observations.empty, observations.grand)
+
+
+def _put_before(error: UnfinishedRun, observations: Observations) -> None:
+    """What earlier stages observed goes before what this one did, on the exception that ended it."""
+    n_players = observations.n_players
+    ends = np.array([np.zeros(n_players, dtype=bool), np.ones(n_players, dtype=bool)])
+    first = [observations.empty], [observations.grand], observations.values
+    parts = [(np.concatenate([ends, observations.sample.coalitions]), np.concatenate(first))]
+    parts += [(seen, values) for seen, values in error.observed.values() if len(values)]
+    coalitions = np.concatenate([seen for seen, _ in parts])
+    together = np.concatenate([values for _, values in parts])
+    error.observed = {0: (coalitions, together)}
+    if isinstance(error, GameError):
+        error.coalitions, error.values = coalitions, together

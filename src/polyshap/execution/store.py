@@ -33,13 +33,15 @@ _HEADER = b"SQLite format 3\x00"
 _SUFFIXES = (".sqlite", ".sqlite3", ".db")
 # seconds to wait while another process writes its batch
 _BUSY = 60.0
-_TABLES = """
-CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS batches (
-    number INTEGER PRIMARY KEY, game BLOB NOT NULL, coalitions BLOB NOT NULL, n_values INTEGER NOT NULL,
-    n_outputs INTEGER NOT NULL, answers BLOB NOT NULL, checksum BLOB NOT NULL);
-CREATE INDEX IF NOT EXISTS batches_of_game ON batches (game, number);
-"""
+# Seconds between attempts where SQLite does not wait by itself.
+_PAUSE = 0.01
+_TABLES = (
+    "CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID",
+    "CREATE TABLE IF NOT EXISTS batches ("
+    "number INTEGER PRIMARY KEY, game BLOB NOT NULL, coalitions BLOB NOT NULL, n_values INTEGER NOT NULL, "
+    "n_outputs INTEGER NOT NULL, answers BLOB NOT NULL, checksum BLOB NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS batches_of_game ON batches (game, number)",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -168,7 +170,7 @@ class ValueStore:
         self._refuse_foreign_file()
         connection = sqlite3.connect(self.path, timeout=_BUSY, isolation_level=None, check_same_thread=False)
         try:
-            connection.execute("PRAGMA journal_mode = WAL")
+            _write_ahead(connection)
             # a killed process loses nothing; a power cut may lose the last batches, never more
             connection.execute("PRAGMA synchronous = NORMAL")
             self._identify(connection)
@@ -189,19 +191,21 @@ class ValueStore:
             )
 
     def _identify(self, connection: sqlite3.Connection) -> None:
-        """Whose file it is; an empty one becomes ours."""
-        (application,) = connection.execute("PRAGMA application_id").fetchone()
-        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if application != _APPLICATION:
-            if tables:
+        """Whose file it is; an empty one becomes ours, in one step that no other process can enter."""
+        about = {"version": str(_VERSION), "fingerprint": self.fingerprint, "model": self.label}
+        with connection:
+            connection.execute("BEGIN IMMEDIATE")
+            (application,) = connection.execute("PRAGMA application_id").fetchone()
+            (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            if application != _APPLICATION and tables:
                 raise FileFormatError(
                     f"`cache` must be a folder or a cache file. {str(self.path)!r} is a database of another "
                     "program."
                 )
             connection.execute(f"PRAGMA application_id = {_APPLICATION}")
-        connection.executescript(f"BEGIN IMMEDIATE; {_TABLES} COMMIT;")
-        about = {"version": str(_VERSION), "fingerprint": self.fingerprint, "model": self.label}
-        connection.executemany("INSERT OR IGNORE INTO about VALUES (?, ?)", about.items())
+            for table in _TABLES:
+                connection.execute(table)
+            connection.executemany("INSERT OR IGNORE INTO about VALUES (?, ?)", about.items())
         stored = dict(connection.execute("SELECT name, value FROM about"))
         if int(stored["version"]) > _VERSION:
             raise FileFormatError(
@@ -261,3 +265,16 @@ def _checksum(game: bytes, coalitions: bytes, answers: bytes) -> bytes:
     digest.update(coalitions)
     digest.update(answers)
     return digest.digest()
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Switch to write-ahead logging; SQLite does not wait by itself where two processes switch at once."""
+    deadline = time.monotonic() + _BUSY
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                raise
+        time.sleep(_PAUSE)
