@@ -2,12 +2,13 @@
 
     python benchmarks/explain_cost.py                     # polyshap on all five, a table on the terminal
     python benchmarks/explain_cost.py --tools all         # also shap, shapiq and LightSHAP where installed
-    python benchmarks/explain_cost.py --rows 0.1          # a tenth of the rows of each workload
+    python benchmarks/explain_cost.py --most-rows 10      # only the first ten rows of each workload
     python benchmarks/explain_cost.py --calibrate         # predict time by rows per call
 
 Set OMP_NUM_THREADS=1: all times are CPU seconds of one process. `ratio` is the whole CPU time over the time
 that the model needs for all synthetic rows asked for, before equal ones are dropped; `error` is the mean
-squared error over the mean square of the true values, on the rows whose truth is known.
+squared error over the mean square of the true values, on the rows whose truth is known. Of fewer rows
+polyshap gets the values that it would get for the whole workload: parameters are shared as there.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,7 @@ from typing import Any
 import numpy as np
 
 import polyshap
+from polyshap.sharing import should_share
 
 DATA = Path(os.environ.get("POLYSHAP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 CALIBRATION_ROWS = 20_000
@@ -40,6 +42,7 @@ class Workload:
     budget: int
     truth: Callable[[np.ndarray], np.ndarray]  # rows -> (n, d) or (n, d, outputs)
     n_truth: int
+    shares: bool = True  # whether all its rows together would share parameters
 
 
 class Timed:
@@ -127,9 +130,9 @@ def digits() -> Workload:
     background = X[train][:20] / 16
 
     def truth(rows: np.ndarray) -> np.ndarray:
-        return np.stack([_by_permutations(model.predict_proba, row, background, 2000) for row in rows])
+        return np.stack([_by_permutations(model.predict_proba, row, background, 8000) for row in rows])
 
-    return Workload(model.predict_proba, X[test][:50] / 16, background, 2000, truth, 3)
+    return Workload(model.predict_proba, X[test][:50] / 16, background, 2000, truth, 10)
 
 
 WORKLOADS: dict[str, Callable[[], Workload]] = {
@@ -176,7 +179,13 @@ def _by_permutations(
 def by_polyshap(estimator: str) -> Callable[[Workload, Timed], np.ndarray]:
     def run(work: Workload, model: Timed) -> np.ndarray:
         return polyshap.explain(
-            model, work.rows, work.background, budget=work.budget, estimator=estimator, random_state=0
+            model,
+            work.rows,
+            work.background,
+            budget=work.budget,
+            estimator=estimator,
+            random_state=0,
+            shared=work.shares,
         ).values
 
     return run
@@ -197,38 +206,49 @@ def by_shap_permutation(work: Workload, model: Timed) -> np.ndarray:
     return explainer(work.rows, max_evals=work.budget, silent=True).values
 
 
-def by_shapiq(work: Workload, model: Timed) -> np.ndarray:
-    """shapiq's KernelSHAP on its marginal imputer; it explains one output."""
-    import shapiq
+def by_shapiq(approximator: str) -> Callable[[Workload, Timed], np.ndarray]:
+    """shapiq on its marginal imputer, with all of the background; it explains one output."""
 
-    width = np.ndim(model.function(work.rows[:1])) - 1
-    output = (lambda rows: model(rows)[:, 0]) if width else model
-    explainer = shapiq.TabularExplainer(
-        output,
-        work.background,
-        index="SV",
-        max_order=1,
-        sample_size=len(work.background),
-        joint_marginal_distribution=True,
-        random_state=0,
-    )
-    values = [explainer.explain(row[None], budget=work.budget).get_n_order_values(1) for row in work.rows]
-    return np.stack(values)[..., None] if width else np.stack(values)
+    def run(work: Workload, model: Timed) -> np.ndarray:
+        import shapiq
+
+        width = np.ndim(model.function(work.rows[:1])) - 1
+        explainer = shapiq.TabularExplainer(
+            (lambda rows: model(rows)[:, 0]) if width else model,
+            work.background,
+            index="SV",
+            max_order=1,
+            approximator=approximator,
+            sample_size=len(work.background),
+            joint_marginal_distribution=True,
+            random_state=0,
+        )
+        found = [explainer.explain(row[None], budget=work.budget) for row in work.rows]
+        values = np.stack([one.get_n_order_values(1) for one in found])
+        return values[..., None] if width else values
+
+    return run
 
 
 def by_lightshap(work: Workload, model: Timed) -> np.ndarray:
+    """Its default: the smallest coalitions exactly, then as many passes as the budget allows."""
     from lightshap import explain_any
 
-    found = explain_any(
-        model,
-        work.rows,
-        bg_X=work.background,
-        method="kernel",
-        how="sampling",
-        max_iter=max(1, work.budget // (2 * work.rows.shape[1])),
-        tol=0.0,
-        verbose=False,
-    )
+    d = work.rows.shape[1]
+    degree = 2 if d <= 16 else 1
+    exact = 2 * d + (d * (d - 1) if degree == 2 else 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a tolerance of 0 is never met
+        found = explain_any(
+            model,
+            work.rows,
+            bg_X=work.background,
+            method="kernel",
+            max_iter=(work.budget - 2 - exact) // (2 * (d - 1 - 2 * degree)),
+            tol=0.0,
+            random_state=0,
+            verbose=False,
+        )
     return found.shap_values
 
 
@@ -237,17 +257,18 @@ TOOLS: dict[str, Callable[[Workload, Timed], np.ndarray]] = {
     "polyshap leverageshap": by_polyshap("leverageshap"),
     "shap kernel": by_shap_kernel,
     "shap permutation": by_shap_permutation,
-    "shapiq kernelshap": by_shapiq,
+    "shapiq kernelshap": by_shapiq("auto"),
+    "shapiq proxyshap": by_shapiq("proxyshap"),
     "lightshap": by_lightshap,
 }
 
 
 @cache
-def prepared(name: str, share: float) -> tuple[Workload, np.ndarray, float]:
+def prepared(name: str, most_rows: int) -> tuple[Workload, np.ndarray, float]:
     """A workload with its true values and the CPU seconds that its model needs for one row."""
     work = WORKLOADS[name]()
-    kept = max(1, int(share * len(work.rows)))
-    work = Workload(work.predict, work.rows[:kept], work.background, work.budget, work.truth, work.n_truth)
+    shares = should_share(len(work.rows), work.budget)
+    work = replace(work, rows=work.rows[:most_rows], shares=shares)
     chosen = np.random.default_rng(0).integers(0, len(work.rows), CALIBRATION_ROWS)
     rows = np.where(
         np.random.default_rng(1).random((CALIBRATION_ROWS, work.rows.shape[1])) < 0.5,
@@ -262,8 +283,8 @@ def prepared(name: str, share: float) -> tuple[Workload, np.ndarray, float]:
     return work, work.truth(work.rows[: work.n_truth]), min(seconds) / CALIBRATION_ROWS
 
 
-def measure(name: str, tool: str, share: float) -> str:
-    work, truth, seconds_a_row = prepared(name, share)
+def measure(name: str, tool: str, most_rows: int) -> str:
+    work, truth, seconds_a_row = prepared(name, most_rows)
     model = Timed(work.predict)
     start = time.process_time()
     values = TOOLS[tool](work, model)
@@ -295,7 +316,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--workloads", nargs="+", default=list(WORKLOADS), choices=WORKLOADS)
     parser.add_argument("--tools", nargs="+", default=["polyshap"], choices=[*TOOLS, "all"])
-    parser.add_argument("--rows", type=float, default=1.0, help="share of each workload's rows")
+    parser.add_argument("--most-rows", type=int, default=1000, help="of each workload; default: all")
     parser.add_argument("--calibrate", action="store_true")
     options = parser.parse_args()
     if options.calibrate:
@@ -306,7 +327,7 @@ def main() -> None:
     for name in options.workloads:
         for tool in TOOLS if "all" in options.tools else options.tools:
             try:
-                print(measure(name, tool, options.rows), flush=True)
+                print(measure(name, tool, options.most_rows), flush=True)
             except ImportError as error:
                 print(f"| {name} | {tool} | skipped: {error} |" + " |" * 7, flush=True)
 
