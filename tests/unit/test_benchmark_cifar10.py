@@ -42,7 +42,6 @@ def test_images_are_those_of_the_authors_shuffle():
     assert sorted(chosen_images(50, 50)) == list(range(50))
 
 
-@pytest.mark.slow
 def test_from_model_and_images_to_estimates(tmp_path, monkeypatch, capsys, request):
     """Train, save, compute the tables by command, load them as the task, estimate: the values are right."""
     pytest.importorskip("sklearn", reason="scikit-learn is not installed")
@@ -53,7 +52,7 @@ def test_from_model_and_images_to_estimates(tmp_path, monkeypatch, capsys, reque
     threads = torch.get_num_threads()
     request.addfinalizer(lambda: torch.set_num_threads(threads))
     torch.set_num_threads(1)  # so small a model is slower on several
-    assert save_small_model(tmp_path / "model", epochs=5) > 0.4  # by chance: 0.1
+    assert save_small_model(tmp_path / "model", epochs=2) > 0.25  # by chance: 0.1
     images, _ = digit_images()
     write_batch(tmp_path / "test_batch", images[1500:1560])
     folder = tmp_path / "games" / "cifar10"

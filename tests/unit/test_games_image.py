@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import polyshap
 from polyshap.coalitions import enumerate_all
 from polyshap.errors import ArgumentError, ArgumentTypeError
 from polyshap.games import grid, image_game, superpixels
@@ -165,3 +166,27 @@ class TestModules:
 
         values = image_game(Model(), torch.ones(3, 2, 2), grid(2, 2, 1, 2), absent=0.0)(enumerate_all(2))
         assert values.tolist() == [0.0, 6.0, 6.0, 12.0]
+
+    def test_half_precision_on_request(self, torch, module):
+        """Products of 16 bits: near the module's own, and never the same; the module stays as it was."""
+        image, owner, rows = torch.rand(3, 6, 4), grid(6, 4, 2, 2), enumerate_all(4)
+        expected = image_game(module, image, owner)(rows)
+        for precision, bits in (("half", 11), ("bfloat16", 8)):
+            found = image_game(module, image, owner, precision=precision)(rows)
+            assert found.dtype == np.float64
+            assert found == pytest.approx(expected, rel=2.0 ** (4 - bits), abs=2.0 ** (3 - bits))
+            assert not np.array_equal(found, expected)
+        assert {parameter.dtype for parameter in module.parameters()} == {torch.float32}
+        with pytest.raises(ArgumentError, match="`precision` must be 'model', 'half' or 'bfloat16'"):
+            image_game(module, image, owner, precision="double")
+        with pytest.raises(ArgumentError, match="`precision` must go with a PyTorch module"):
+            image_game(lambda batch: batch[:, 0, 0, 0], picture(), owner, precision="half")
+
+    def test_an_estimate_asks_in_the_games_batches(self, torch, module):
+        """A device is asked for as many images at a time as the game was told, not a 64th of the budget."""
+        game = image_game(module, torch.rand(3, 6, 4), grid(6, 4, 3, 4), batch_size=40)
+        sizes = []
+        handle = module.register_forward_hook(lambda module, given, answer: sizes.append(len(answer)))
+        polyshap.estimate(game, 12, 400, "leverageshap", random_state=0)
+        handle.remove()
+        assert sizes == [40] * 10

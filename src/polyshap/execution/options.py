@@ -25,6 +25,8 @@ __all__ = ["Execution", "WatchedGame", "batch_for", "prepared_game"]
 # A run is cut into this many batches at least, whatever runs them: what is lost when it is killed, and what
 # can be given to a worker, is one of them.
 _BATCHES = 64
+# A game that knows how many coalitions it likes at a time gets them, but not more than this share of the run.
+_FEWEST_BATCHES = 8
 # A game is asked for at most this many coalitions at a time: enough to hide a Python call, few enough
 # that a game's own float64 copy of them stays small.
 _LARGEST = 1 << 16
@@ -107,22 +109,24 @@ class WatchedGame:
             return self.game(coalitions)
 
 
-def batch_for(n_coalitions: int, batch_size: int | None) -> int:
-    """Coalitions of a batch: they follow from the budget and `batch_size` alone.
+def batch_for(n_coalitions: int, batch_size: int | None, preferred: int | None = None) -> int:
+    """Coalitions of a batch: they follow from the budget, `batch_size` and the game's own wish alone.
 
-    >>> batch_for(2048, None), batch_for(2048, 100), batch_for(10, None)
-    (32, 100, 1)
+    >>> batch_for(2048, None), batch_for(2048, 100), batch_for(10, None), batch_for(2048, None, preferred=128)
+    (32, 100, 1, 128)
     """
     if batch_size is not None:
         return batch_size
-    return max(1, min(_LARGEST, -(-n_coalitions // _BATCHES)))
+    wished = min(preferred or 1, -(-n_coalitions // _FEWEST_BATCHES))
+    return max(1, min(_LARGEST, max(wished, -(-n_coalitions // _BATCHES))))
 
 
 def prepared_game(
     game: Any, n_coalitions: int, batch_size: int | None, options: Execution
 ) -> tuple[Callable[[BoolMatrix], FloatArray], int]:
     """A user's game with retries, a time limit and requests in flight, and the size of its batches."""
-    size, retries = batch_for(n_coalitions, batch_size), options.attempts
+    size = batch_for(n_coalitions, batch_size, getattr(game, "batch_size", None))
+    retries = options.attempts
     if is_async(game):
         together = 8 if options.max_concurrency is None else options.max_concurrency
         return Concurrent(game, _answer, size, together, retries), size * together

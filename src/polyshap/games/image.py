@@ -7,6 +7,7 @@ device: coalitions go there, images are masked there in batches, and only the va
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeVar
 
@@ -20,6 +21,7 @@ __all__ = ["ImageGame", "TorchImageGame", "absent_image", "grid", "image_game", 
 
 Absent = Literal["mean", "blur"] | float | ArrayLike
 Output = int | Literal["predicted"] | None
+Precision = Literal["model", "half", "bfloat16"]
 _AnyGame = TypeVar("_AnyGame", "ImageGame", "TorchImageGame")
 
 # Images of a model call: a vision transformer's activations for so many fit in a small GPU.
@@ -34,6 +36,7 @@ def image_game(
     absent: Absent = "mean",
     output: Output = "predicted",
     batch_size: int = _BATCH,
+    precision: Precision = "model",
 ) -> ImageGame | TorchImageGame:
     """The game of one image: v(S) = model(the image with the pixels of absent players replaced).
 
@@ -53,6 +56,8 @@ def image_game(
         A column of the answer; the one that is largest for the whole image; or all columns.
     batch_size : int
         Images of one model call.
+    precision : {"model", "half", "bfloat16"}
+        Of a module's products: its own, or 16 bits where PyTorch's autocast allows them.
 
     Examples
     --------
@@ -72,9 +77,15 @@ def image_game(
         raise ArgumentError(f"`batch_size` must be at least 1. Got {batch_size}.")
     if not callable(model):
         raise ArgumentTypeError(f"`model` must be a callable on images. Got {type(model).__name__}.")
+    if precision not in ("model", "half", "bfloat16"):
+        raise ArgumentError(f"`precision` must be 'model', 'half' or 'bfloat16'. Got {precision!r}.")
     owner.flags.writeable = False
     if is_module(model):
-        return _torch_game(model, image, owner, absent, output, batch_size)
+        return _torch_game(model, image, owner, absent, output, batch_size, precision)
+    if precision != "model":
+        raise ArgumentError(
+            f"`precision` must go with a PyTorch module. Got {precision!r} for a function: choose it there."
+        )
     pixels = np.asarray(image)
     _check_size(pixels.shape[:2], owner)
     game = ImageGame(model, pixels, absent_image(pixels, absent), owner, None, batch_size)
@@ -117,6 +128,7 @@ class TorchImageGame:
     n_players: int
     output: int | None
     batch_size: int
+    precision: Precision = "model"
 
     def __call__(self, coalitions: BoolMatrix, /) -> FloatArray:
         import torch
@@ -124,13 +136,22 @@ class TorchImageGame:
         training = self.model.training
         self.model.eval()
         try:
-            with torch.inference_mode():
+            with torch.inference_mode(), self._autocast():
                 present = torch.from_numpy(np.ascontiguousarray(coalitions)).to(self.image.device)
                 answers = [self._answers(part) for part in present.split(self.batch_size)]
                 values: FloatArray = torch.cat(answers).double().cpu().numpy()
         finally:
             self.model.train(training)
         return values
+
+    def _autocast(self) -> AbstractContextManager[object]:
+        import torch
+
+        if self.precision == "model":
+            return nullcontext()
+        kind = torch.float16 if self.precision == "half" else torch.bfloat16
+        cast: AbstractContextManager[object] = torch.autocast(self.image.device.type, kind)
+        return cast
 
     def _answers(self, present: Any) -> Any:
         """The model's answers for some coalitions, on the device."""
@@ -216,7 +237,13 @@ def is_module(model: object) -> bool:
 
 
 def _torch_game(
-    model: Any, image: Any, owner: IntArray, absent: Absent, output: Output, batch_size: int
+    model: Any,
+    image: Any,
+    owner: IntArray,
+    absent: Absent,
+    output: Output,
+    batch_size: int,
+    precision: Precision,
 ) -> TorchImageGame:
     import torch
 
@@ -232,7 +259,7 @@ def _torch_game(
     filled = torch.from_numpy(np.moveaxis(absent_image(pixels, absent), -1, 0).copy()).to(device)
     players = torch.from_numpy(owner.copy()).to(device)
     n_players = int(owner.max()) + 1
-    game = TorchImageGame(model, tensor, filled, players, n_players, None, batch_size)
+    game = TorchImageGame(model, tensor, filled, players, n_players, None, batch_size, precision)
     return _with_output(game, output)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyshap._types import BoolMatrix, FloatArray, IntArray
-from polyshap.execution.batching import Batching, ComparableRows, Predict, SyntheticRows, coalition_values
+from polyshap.execution.batching import Batching, Predict, SyntheticRows, coalition_values, comparable
 from polyshap.frames import Table
 from polyshap.players import Players
 
@@ -55,7 +55,7 @@ class MaskingGame:
         """Coalitions kept together: those of one call, or those among which equal rows are looked for."""
         n_fills, block = self.rows.n_fills, self.batching.coalitions_per_block(self.rows.n_fills)
         nobody = np.zeros((1, len(self.players.owner)), dtype=bool)
-        if isinstance(self.rows, ComparableRows) and self.rows.keys(nobody) is not None:
+        if comparable(self.rows) and self.rows.keys(nobody) is not None:
             return block
         return min(
             block, max(1, self.batching.rows_per_call(self.rows.row_bytes, self.rows_per_call) // n_fills)
