@@ -17,7 +17,7 @@ from tests.reference_gaussian import (
 
 from polyshap.coalitions import enumerate_all, signs
 from polyshap.gaussian.averaging import laplace_draws
-from polyshap.gaussian.fitting import fit_process, forecast_pairs, learning_columns
+from polyshap.gaussian.fitting import error_factor, fit_process, forecast_pairs, learning_columns
 from polyshap.gaussian.interactions import ProcessSource
 from polyshap.gaussian.kernel import Parameters, even_kernel, hyperbolic, odd_kernel
 from polyshap.gaussian.likelihood import Hyperprior, learn, objective, unpack
@@ -182,12 +182,29 @@ def test_draws_come_from_the_prior_where_there_is_no_data() -> None:
     ends = np.array([[1.0]]), np.array([[0.0]])
     learned = learn(rows, *ends, hyperprior)
     draws = laplace_draws(learned, rows, *ends, hyperprior, 64)
-    assert draws.shape == (64, 11)
+    assert draws.shape == (64, len(learned.theta))
     spread = (draws[:, -6:] - learned.theta[-6:]).std()
     assert 0.8 < spread < 1.2  # 384 normal numbers: 4 standard errors are 0.15
     inside = np.abs(draws[:32] - learned.theta) < 2  # away from the box that draws are clipped to
     mirrored = 2 * learned.theta - draws[32:]
     np.testing.assert_allclose(draws[:32][inside], mirrored[inside], atol=1e-9)
+
+
+@pytest.mark.parametrize("terms", [False, True])
+def test_effective_order_is_the_mean_order_of_the_odd_coefficients(terms: bool) -> None:
+    p = some_parameters(5, terms=terms)
+    variances = coefficient_variances(p, odd=True)
+    orders = [len(term) for term in variances]
+    assert p.effective_order == pytest.approx(np.average(orders, weights=list(variances.values())))
+
+
+def test_errors_grow_with_the_effective_order_of_what_is_unseen() -> None:
+    """The factor is the effective order with few pairs, falls with each one, and is 1 for linear games."""
+    p = some_parameters(5)
+    few, more, all_pairs = (error_factor(p, n_half) for n_half in (0, 10, 15))
+    assert few == pytest.approx(p.effective_order, rel=0.1)
+    assert few > more > all_pairs >= 1
+    assert error_factor(replace(p, smooth=np.zeros(2)), 0) == 1
 
 
 def test_failed_factorisation_is_repaired_by_jitter() -> None:

@@ -195,7 +195,7 @@ def _diagnostics(fitted: Fitted) -> Diagnostics:
     details: dict[str, float | str | FloatArray] = {
         "relevances": p.relevances,
         "scale": fitted.scale,
-        "effective_order": fitted.effective_order,
+        "effective_order": p.effective_order,
         "nugget": p.nugget,
         "singled_out": float(len(p.terms)),
         "draws": float(fitted.n_draws),

@@ -15,7 +15,7 @@ from polyshap.gaussian.posterior import Posterior, posterior
 from polyshap.gaussian.sections import delta_sections
 from polyshap.gaussian.terms import single_out
 
-__all__ = ["Fitted", "fit_process", "forecast_pairs", "learning_columns"]
+__all__ = ["Fitted", "error_factor", "fit_process", "forecast_pairs", "learning_columns"]
 
 _DRAWS = 16
 # Averaging pays below about 10 calls a player; it costs d + 5 gradients, so only while those are cheap.
@@ -61,20 +61,6 @@ class Fitted:
     n_iterations: int
     log_likelihood: float
 
-    @property
-    def effective_order(self) -> float:
-        """Mean order of the odd terms, weighted by their prior variance."""
-        p = self.parameters
-        orders, weights = [1.0, *(float(len(term)) for term in p.terms)], [p.linear]
-        weights += [] if p.term_variances is None else p.term_variances.tolist()
-        for amplitude, w in p.components:
-            # sum |T| t_T / sum t_T over odd T, with t / (1 + t) = (1 - exp(-2 w)) / 2 and so on: no overflow
-            total = float(w.sum())
-            mass = (1 - np.exp(-2 * w) + np.exp(2 * (w - total)) - np.exp(-2 * total)) / 2
-            orders.append(float(mass.sum()) / -float(np.expm1(-2 * total)))
-            weights.append(amplitude)
-        return float(np.average(orders, weights=weights))
-
 
 def fit_process(
     rows: FloatArray,
@@ -116,10 +102,11 @@ def fit_process(
         if complete:
             values = delta_sections(rows[:-1]).T @ odd[:-1] + _end_share(n_players) * odd[-1]
             errors = np.zeros_like(values)
-        elif averaged and learned is not None:
-            values, errors = _averaged(learned, rows, odd, (seen, seen_even), hyperprior)
         else:
             values, errors = _plain(process, odd, shared=prior is not None or odd.shape[1] > 1)
+            errors *= error_factor(process.parameters, n_half)
+        if averaged and learned is not None and not complete:
+            values = _averaged(learned, rows, odd, (seen, seen_even), hyperprior)
     # the solve meets the constraint up to rounding; what is left is spread evenly
     values += (2 * odd[-1] - values.sum(axis=0)) / n_players
     return Fitted(
@@ -196,19 +183,26 @@ def _plain(process: Posterior, odd: FloatArray, *, shared: bool) -> tuple[FloatA
     return process.values(alpha), errors
 
 
+def error_factor(parameters: Parameters, n_half: int) -> float:
+    """What standard errors are multiplied with: the effective order, as far as pairs are still unseen.
+
+    A Gaussian prior is sure of itself where a game has a few large terms of high order among many small ones.
+    Over the public games the errors were about this many times those that the most likely parameters promise.
+    """
+    unseen = 1 - n_half * 2.0 ** (1 - parameters.n_players)
+    return 1 + (parameters.effective_order - 1) * unseen
+
+
 def _averaged(
     learned: Learned,
     rows: FloatArray,
     odd: FloatArray,
     seen: tuple[FloatArray, FloatArray],
     hyperprior: Hyperprior,
-) -> tuple[FloatArray, FloatArray]:
-    """Means over parameters, and errors of the variance under each and the spread between them."""
-    draws = laplace_draws(learned, rows, *seen, hyperprior, _DRAWS)
-    values, variances = [], []
-    for theta in draws:
-        process = posterior(rows, unpack(theta, rows.shape[1], hyperprior.scales))
-        values.append(process.values(process.solve(odd)))
-        variances.append(process.variance)
-    within = np.mean(variances, axis=0)[:, None]
-    return np.mean(values, axis=0), np.sqrt(within + np.var(values, axis=0))
+) -> FloatArray:
+    """Posterior means averaged over parameters that the sample leaves possible."""
+    values = np.zeros((rows.shape[1], odd.shape[1]))
+    for theta in laplace_draws(learned, rows, *seen, hyperprior, _DRAWS):
+        process = posterior(rows, unpack(theta, rows.shape[1], hyperprior.scales), variances=False)
+        values += process.values(process.solve(odd)) / _DRAWS
+    return values

@@ -22,6 +22,7 @@ from polyshap.gaussian.kernel import CONSTANT_VARIANCE, Parameters, hyperbolic
 __all__ = ["Hyperprior", "Learned", "bounds", "learn", "objective", "unpack"]
 
 _BOUND = 14.0
+_LEAST_NUGGET = -22.0  # log; trees leave nothing unexplained but rounding once most coalitions are seen
 _JITTER = 1e-12  # relative; the row of the grand coalition has no delta of its own
 _FAILED = 1e12  # objective where a matrix is not positive definite: a line search turns back
 
@@ -49,11 +50,11 @@ class Hyperprior:
     """
 
     linear: tuple[float, float] = (0.0, 3.0)
-    smooth: tuple[tuple[float, float], ...] = ((-1.0, 3.0), (-3.0, 3.0))
+    smooth: tuple[tuple[float, float], ...] = ((-1.0, 3.0), (-3.0, 3.0), (-5.0, 3.0))
     nugget: tuple[float, float] = (-8.0, 4.0)
     common: tuple[float, float] = (1.5, 2.0)
     deviation: float = 1.0
-    scales: tuple[float, ...] = (0.5, 2.0)
+    scales: tuple[float, ...] = (0.5, 2.0, 8.0)
     ratio_deviation: float | None = None
     n_rows: int = 600
     n_iterations: int = 40
@@ -100,6 +101,7 @@ def bounds(n_players: int, hyperprior: Hyperprior) -> tuple[FloatArray, FloatArr
     n_parameters = len(hyperprior.moments(n_players)[0])
     lower, upper = np.full(n_parameters, -_BOUND), np.full(n_parameters, _BOUND)
     n_head = len(hyperprior.scales) + 3
+    lower[n_head - 2] = _LEAST_NUGGET
     lower[n_head:], upper[n_head:] = -8.0, 6.0
     return lower, upper
 

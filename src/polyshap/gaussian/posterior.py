@@ -49,10 +49,13 @@ class Posterior:
         return self.sections.T @ alpha
 
 
-def posterior(rows: FloatArray, parameters: Parameters, *, device: str | None = None) -> Posterior:
+def posterior(
+    rows: FloatArray, parameters: Parameters, *, device: str | None = None, variances: bool = True
+) -> Posterior:
     """Condition the prior on sign rows (n + 1, n_players), the grand coalition last.
 
-    `device` names an accelerator of PyTorch where the covariance is formed and factorised.
+    `device` names an accelerator of PyTorch where the covariance is formed and factorised. Without
+    `variances` they are NaN, which spares the solve for as many columns as there are players.
     """
     if device is None:
         factor: Solver = factorise(covariance(rows, parameters))
@@ -60,6 +63,8 @@ def posterior(rows: FloatArray, parameters: Parameters, *, device: str | None = 
         factor = factorise_on(device, rows, parameters)
     sections = smooth_sections(rows, parameters)
     sections[:-1] += parameters.nugget * delta_sections(rows[:-1])
+    if not variances:
+        return Posterior(parameters, rows, factor, sections, np.full(rows.shape[1], np.nan))
     whitened = factor.whiten(sections)
     prior = prior_variance(parameters) + parameters.nugget * delta_variance(rows.shape[1])
     variance = np.maximum(prior - np.einsum("ji,ji->i", whitened, whitened), 0.0)
