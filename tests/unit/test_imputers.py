@@ -8,7 +8,7 @@ import polyshap
 from polyshap.errors import ArgumentError, ArgumentTypeError
 from polyshap.execution.batching import Batching, coalition_values
 from polyshap.frames import read
-from polyshap.games import imputers
+from polyshap.games import fillings, imputers
 from polyshap.games.conditional import CopulaScores
 from polyshap.games.imputers import as_imputer
 
@@ -174,6 +174,6 @@ def test_a_background_too_large_to_compare_gives_the_same(monkeypatch):
         return x.values
 
     plain = values()
-    monkeypatch.setattr(imputers, "_MOST_WORDS", 60)
+    monkeypatch.setattr(fillings, "_MOST_WORDS", 60)
     np.testing.assert_allclose(values(), plain, atol=1e-12)
     assert values()[0, 2] == 0

@@ -190,6 +190,21 @@ def test_the_kernels_are_plain_python_too(data):
     arrays = trees.feature, trees.left, trees.right, trees.left_share, trees.value, trees.roots
     tree_kernels.walk_trees(*arrays, trees.followed(row), coalitions, out)
     np.testing.assert_allclose(out, tree_game_values(trees, row, coalitions)[0], rtol=0, atol=1e-13)
+    rows = trees.prepare(data["X"][:3])
+    together = np.tile(trees.base, (3, len(coalitions), 1))
+    bits = [(trees.followed(row) == trees.left).astype(int) << bit for bit, row in enumerate(rows)]
+    tree_kernels.walk_together(*arrays, sum(bits), 0b111, coalitions, together)
+    np.testing.assert_allclose(together[:1], out[None], rtol=0, atol=0)
+    np.testing.assert_allclose(together, tree_game_values(trees, rows, coalitions), rtol=0, atol=1e-13)
+
+
+def test_rows_together_are_rows_alone(data):
+    """One walk for many rows, more than fit into one integer: every row's values to the last bit."""
+    forest = ensemble_models.RandomForestRegressor(4, max_depth=7, random_state=0)
+    trees = read_trees(forest.fit(data["holes"], data["y"]))
+    rows, coalitions = data["holes"][:130], enumerate_all(N)[::3]
+    alone = np.concatenate([tree_game_values(trees, row, coalitions) for row in rows])
+    np.testing.assert_array_equal(tree_game_values(trees, rows, coalitions), alone)
 
 
 def test_thresholds_in_single_precision():

@@ -215,21 +215,32 @@ def tree_game_values(ensemble: TreeEnsemble, rows: ArrayLike, coalitions: BoolMa
         )
     out = np.empty((len(data), len(present), ensemble.n_outputs))
     out[:] = ensemble.base
-    walk = _walk_compiled if tree_kernels.available() else _walk_blocks
+    if tree_kernels.available():
+        for start in range(0, len(data), tree_kernels.ROWS_TOGETHER):
+            block = slice(start, start + tree_kernels.ROWS_TOGETHER)
+            _walk_compiled(ensemble, data[block], present, out[block])
+        return out
     for row, values in zip(data, out, strict=True):
-        walk(ensemble, ensemble.followed(row), present, values)
+        _walk_blocks(ensemble, ensemble.followed(row), present, values)
     return out
 
 
-def _walk_compiled(
-    ensemble: TreeEnsemble, followed: IntArray, coalitions: BoolMatrix, out: FloatArray
-) -> None:
-    small = [
+def _walk_compiled(ensemble: TreeEnsemble, rows: FloatArray, coalitions: BoolMatrix, out: FloatArray) -> None:
+    """One row by itself, or several in one walk, which takes a third of the time of as many walks."""
+    feature, left, right, roots = (
         np.asarray(array, dtype=np.int32)
-        for array in (ensemble.feature, ensemble.left, ensemble.right, ensemble.roots, followed)
-    ]
-    kernel = tree_kernels.compiled(tree_kernels.walk_trees)
-    kernel(*small[:3], ensemble.left_share, ensemble.value, small[3], small[4], coalitions, out)
+        for array in (ensemble.feature, ensemble.left, ensemble.right, ensemble.roots)
+    )
+    trees = feature, left, right, ensemble.left_share, ensemble.value, roots
+    if len(rows) == 1:
+        followed = ensemble.followed(rows[0]).astype(np.int32)
+        tree_kernels.compiled(tree_kernels.walk_trees)(*trees, followed, coalitions, out[0])
+        return
+    turns_left = np.zeros(len(feature), dtype=np.int64)
+    for bit, row in enumerate(rows):
+        turns_left |= (ensemble.followed(row) == ensemble.left).astype(np.int64) << bit
+    everyone = np.int64((1 << len(rows)) - 1)
+    tree_kernels.compiled(tree_kernels.walk_together)(*trees, turns_left, everyone, coalitions, out)
 
 
 def _walk_blocks(ensemble: TreeEnsemble, followed: IntArray, coalitions: BoolMatrix, out: FloatArray) -> None:

@@ -6,8 +6,8 @@ With s = +1 for a present and -1 for an absent player, b = sum_i w_i s_i s'_i an
     cov(e(s), e(s')) = a0       + sum_c a_c cosh(z_c b) / sinh(z_c W) + delta [s = s']        (even part)
 
 exp(b) = prod_i (cosh w_i + s_i s'_i sinh w_i), so the Fourier coefficient of a set T has a prior variance
-proportional to prod_{i in T} tanh(z_c w_i): w_i is the relevance of player i. Three scales z_c run from nearly
-linear to almost white in the players that matter: unlike delta, the last one knows which players do not.
+proportional to prod_{i in T} tanh(z_c w_i): w_i is the relevance of player i. Three scales z_c run from
+nearly linear to almost white in the players that matter: unlike delta, the last knows which players do not.
 """
 
 from __future__ import annotations
