@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 import sys
 
@@ -36,6 +37,12 @@ def ax():
     from matplotlib.figure import Figure
 
     return Figure().add_subplot()
+
+
+def large_explanation(n_features: int) -> polyshap.Explanation:
+    x = explanation(n_features=n_features)
+    names = tuple(f"measurement number {j} of the left side" for j in range(n_features))
+    return dataclasses.replace(x, feature_names=names)
 
 
 def texts(ax) -> list[str]:
@@ -114,6 +121,32 @@ def test_bar_is_sorted_and_has_whiskers(ax):
     assert labels(ax.yaxis)[0] == "age = 1.567"
 
 
+def test_numbers_beside_bars_stay_clear_of_the_names():
+    """Long names leave the bars little room: the numbers still end inside of the axes."""
+    x = polyshap.Explanation(
+        values=np.array([0.00979, -0.00952, 0.00517, -0.00364]),
+        base_values=np.array(0.0),
+        predictions=np.array(0.0018),
+        data=np.array([np.nan, None, 181.0, 18.7], dtype=object),
+        feature_names=("island", "bill_length_in_millimetres", "flipper_length_mm", "bill_depth_mm"),
+        output_names=None,
+        standard_errors=np.full(4, 0.0001),
+        row_evaluations=np.array(60),
+        diagnostics=polyshap.results.Diagnostics("adaptive"),
+    )
+    axes = plots.bar(x)
+    axes.figure.canvas.draw()
+    frame = axes.get_window_extent()
+    for number in axes.texts:
+        extent = number.get_window_extent()
+        assert frame.x0 <= extent.x0
+        assert extent.x1 <= frame.x1
+    assert sorted(label for label in labels(axes.yaxis) if "missing" in label) == [
+        "bill_length_in_millimetres = missing",
+        "island = missing",
+    ]
+
+
 def test_bar_without_errors_has_none(ax):
     """No standard errors, no whiskers."""
     plots.bar(estimate(errors=False), ax=ax)
@@ -164,6 +197,25 @@ def test_long_names_are_cut_in_the_middle(ax):
     """Both ends stay, and a dollar sign is no mathematics."""
     plots.global_importance(explanation(), ax=ax)
     assert labels(ax.yaxis)[:2] == ["a_rather_long_n…d_quantity", r"cost in \$"]
+
+
+def test_names_that_differ_in_their_middle_stay_different(ax):
+    """Cut names keep the part in which they differ."""
+    x = large_explanation(300)
+    plots.beeswarm(x, ax=ax)
+    shown = labels(ax.yaxis)
+    assert len(set(shown)) == len(shown)
+    assert all(len(label) <= 26 for label in shown)
+    assert plots.bar(x, row=0).figure.axes[0].get_yticklabels()[0].get_text().split(" = ")[0] in shown
+
+
+def test_a_long_sum_of_the_others_is_cut(ax):
+    """Three hundred features: the named bars stay readable, the number of the rest is written."""
+    x = large_explanation(300)
+    plots.global_importance(x, ax=ax, max_features=5)
+    longest = np.sort(np.abs(x.values).mean(axis=0))[-1]
+    assert ax.get_xlim()[1] == pytest.approx(1.5 * longest)
+    assert any("→" in text for text in texts(ax))
 
 
 def test_beeswarm_keeps_all_points(ax):

@@ -198,6 +198,15 @@ def test_sums_that_do_not_add_up_are_a_warning():
     assert any(level == "warning" and "add up" in text for level, text in said(off))
 
 
+def test_exact_values_have_no_error_bars_to_speak_of(page):
+    """Where every coalition was asked, the page says so once and leaves the noughts out."""
+    x = polyshap.explain(lambda rows: rows.prod(axis=1), np.full((3, 4), 2.0), np.zeros((1, 4)))
+    text = page(x)
+    assert "none: exact" in text
+    assert "Whiskers are" not in text
+    assert not any("unexplained" in remark.text for remark in remarks(x, gather(x, None)))
+
+
 def test_features_without_influence_are_named():
     """Dummies are listed."""
     x = explanation()

@@ -11,12 +11,14 @@ from polyshap._types import IntArray
 from polyshap.explanation import Explanation
 from polyshap.plots.canvas import INK, Result, colours_of, new_axes, one_row, tidy
 from polyshap.plots.global_importance import global_importance
-from polyshap.plots.labels import feature_label, signed
+from polyshap.plots.labels import feature_labels, signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["bar"]
+
+_WIDTH = 6.4  # inches
 
 
 def bar(
@@ -51,27 +53,35 @@ def bar(
     values = seen.values[0]
     rest = len(values) - len(order)
     heights = [float(values[j]) for j in order]
-    labels = [feature_label(seen, 0, int(j)) for j in order]
+    labels = feature_labels(seen, 0, order)
     if rest:
         heights.append(float(values.sum() - values[order].sum()))
         labels.append(f"{rest} others")
-    ax = new_axes(ax, 6.4, 1.0 + 0.32 * len(heights))
+    own = ax is None
+    ax = new_axes(ax, _WIDTH, 1.0 + 0.32 * len(heights))
     places = np.arange(len(heights))[::-1]
     ax.barh(places, heights, color=colours_of(np.array(heights)), height=0.66, zorder=2)
     if seen.errors is not None:
         ax.errorbar(heights[: len(order)], places[: len(order)], xerr=seen.errors[0][order],
                     fmt="none", ecolor=INK, elinewidth=1.1, capsize=2.5, zorder=3)  # fmt: skip
     ax.set_yticks(places, labels)
-    _write_values(ax, heights, places, [0.0] * len(heights) if seen.errors is None
-                  else [*seen.errors[0][order], *([0.0] if rest else [])])  # fmt: skip
+    margins = [0.0] * len(heights)
+    if seen.errors is not None:
+        margins[: len(order)] = map(float, seen.errors[0][order])
+    points = 72 * ax.get_window_extent().width / ax.figure.dpi
+    if own:  # the layout gives the names their room when it is drawn: six points a character, and a gap
+        points = min(points, 72 * _WIDTH - 6 * max(map(len, labels)) - 20)
+    _write_values(ax, heights, places, margins, points)
     ax.set_xlabel(seen.label)
     ax.set_ylim(-0.7, len(heights) - 0.3)
     tidy(ax)
     return ax
 
 
-def _write_values(ax: Axes, heights: Sequence[float], places: IntArray, margins: Sequence[float]) -> None:
-    """Numbers beside the bars, outside of the whiskers."""
+def _write_values(
+    ax: Axes, heights: Sequence[float], places: IntArray, margins: Sequence[float], points: float
+) -> None:
+    """Numbers beside the bars, outside of the whiskers, on axes of that many points."""
     scale = max(map(abs, heights)) or 1.0
     for height, place, margin in zip(heights, places, margins, strict=True):
         side = 1 if height >= 0 else -1
@@ -80,7 +90,8 @@ def _write_values(ax: Axes, heights: Sequence[float], places: IntArray, margins:
                     fontsize="small", color=INK)  # fmt: skip
     low = min(0.0, *(height - margin for height, margin in zip(heights, margins, strict=True)))
     high = max(0.0, *(height + margin for height, margin in zip(heights, margins, strict=True)))
-    # the share of the axes that a number takes: eight points a character, and a gap
-    inches = ax.get_window_extent().width / ax.figure.dpi
-    room = min(0.4, (8 * len(signed(scale, scale)) + 4) / (72 * inches)) * (high - low or 1.0)
-    ax.set_xlim(low - room * (min(heights) < 0), high + room * (max(heights) >= 0))
+    # the share of the axes that a number takes: six points a character, and gaps
+    share = min(0.3, (6 * len(signed(scale, scale)) + 8) / points)
+    left, right = min(heights) < 0, max(heights) >= 0
+    room = share / (1 - share * (left + right)) * (high - low or 1.0)
+    ax.set_xlim(low - room * left, high + room * right)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyshap._types import FloatArray
-from polyshap.plots.canvas import GREY, Result, new_axes, shorten, tidy, view
+from polyshap.plots.canvas import GREY, Result, new_axes, short_names, tidy, view
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,7 +54,7 @@ def beeswarm(
         ax.scatter(values[~known], heights[~known], s=11, color=GREY, linewidths=0, zorder=2)
         points = ax.scatter(values[known], heights[known], s=11, c=shade[known], cmap="viridis",
                             vmin=0, vmax=1, linewidths=0, zorder=2)  # fmt: skip
-    ax.set_yticks(range(len(order)), [shorten(seen.names[j]) for j in order[::-1]])
+    ax.set_yticks(range(len(order)), short_names([seen.names[j] for j in order[::-1]]))
     ax.set_ylim(-0.7, len(order) - 0.3)
     ax.set_xlabel(seen.label)
     if points is not None and seen.data is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,6 +33,7 @@ __all__ = [
     "escaped",
     "new_axes",
     "one_row",
+    "short_names",
     "shorten",
     "tidy",
     "view",
@@ -150,6 +152,36 @@ def shorten(name: object, limit: int = _LONGEST_NAME) -> str:
         tail = (limit - 1) * 3 // 7
         text = f"{text[: limit - 1 - tail]}…{text[-tail:]}"
     return escaped(text)
+
+
+def short_names(names: Sequence[str], limit: int = _LONGEST_NAME) -> list[str]:
+    """Names cut as by `shorten`; those that would look alike keep the part in which they differ.
+
+    >>> short_names(["temperature at 9 in the morning", "temperature at 17 in the morning"], 20)
+    ['temperatu…9… morning', 'temperat…17… morning']
+    """
+    short = [shorten(name, limit) for name in names]
+    alike: dict[str, list[int]] = {}
+    for place, text in enumerate(short):
+        alike.setdefault(text, []).append(place)
+    for places in alike.values():
+        group = [str(names[place]) for place in places]
+        if len(set(group)) == 1:
+            continue
+        begin = _common_start(group)
+        end = _common_start([name[len(begin) :][::-1] for name in group])[::-1]
+        for place, name in zip(places, group, strict=True):
+            middle = name[len(begin) : len(name) - len(end)]
+            room = max(0, limit - len(middle) - 2)
+            head, tail = begin[: (room + 1) // 2], end[len(end) - min(len(end), room // 2) :]
+            short[place] = shorten(f"{head}…{middle}…{tail}", max(limit, len(middle) + 2))
+    return short
+
+
+def _common_start(texts: Sequence[str]) -> str:
+    shortest = min(texts, key=len)
+    same = (len({text[place] for text in texts}) == 1 for place in range(len(shortest)))
+    return shortest[: sum(takewhile(bool, same))]
 
 
 def escaped(text: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from polyshap._types import FloatArray
 from polyshap.errors import ArgumentError
 from polyshap.explanation import Explanation
-from polyshap.plots.canvas import GREY, Result, new_axes, one_row, shorten
+from polyshap.plots.canvas import GREY, Result, new_axes, one_row, short_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,7 +78,7 @@ def convergence(
             ax.errorbar(calls, line, yerr=width, fmt="none", ecolor=colour, elinewidth=0.8, capsize=2)
         if exact is not None:
             ax.axhline(exact[player], color=colour, linewidth=0.8, linestyle=":", zorder=1)
-    _name_lines(ax, values[-1, order], [shorten(views[-1].names[j], 20) for j in order])
+    _name_lines(ax, values[-1, order], short_names([views[-1].names[j] for j in order], 20))
     if len(calls) > 1 and calls[-1] > 8 * calls[0]:
         ax.set_xscale("log")
         ax.set_xticks(calls if len(calls) <= _MOST_TICKS else calls[:: -(-len(calls) // _MOST_TICKS)])

@@ -10,7 +10,8 @@ import numpy as np
 from polyshap._types import FloatArray
 from polyshap.errors import ArgumentError
 from polyshap.explanation import Explanation
-from polyshap.plots.canvas import INK, NEGATIVE, Result, new_axes, shorten, tidy, view
+from polyshap.plots.canvas import INK, NEGATIVE, Result, new_axes, short_names, shorten, tidy, view
+from polyshap.plots.labels import plain_number
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["global_importance"]
 
 # shade and hatch of each output in turn; the hatch tells them apart in print
+# A sum over all that is left may be many times the longest bar: it is cut there, and its number written in.
+_CUT = 1.5
 _STYLES = (("#2d5f9a", ""), ("#e08214", "//"), ("#7fb3d5", ".."), ("#6b6b6b", "xx"), ("#b5cf6b", "\\\\"))
 
 
@@ -43,7 +46,7 @@ def global_importance(
     means, errors, labels, outputs = _means(result, names)
     total = means.sum(axis=1)
     order = np.argsort(-total, kind="stable")[: max(1, max_features)]
-    shown = [shorten(labels[j]) for j in order]
+    shown = short_names([labels[j] for j in order])
     heights = means[order]
     rest = len(total) - len(order)
     if rest:
@@ -64,6 +67,12 @@ def global_importance(
     ax.set_yticks(places, shown)
     ax.set_ylim(-0.7, len(shown) - 0.3)
     ax.set_xlim(left=0)
+    longest = float(heights[: len(order)].sum(axis=1).max())
+    if rest and left[-1] > _CUT * longest > 0:  # the bars that have names stay readable
+        ax.set_xlim(0, _CUT * longest)
+        ax.annotate(f"{plain_number(left[-1], left[-1])} →", (_CUT * longest, places[-1]), (-4, 0),
+                    textcoords="offset points", va="center", ha="right", fontsize="small",
+                    color="white", zorder=4)  # fmt: skip
     ax.set_xlabel("mean |contribution|")
     if outputs and means.shape[1] > 1:
         ax.legend(frameon=False, fontsize="small", loc="lower right")

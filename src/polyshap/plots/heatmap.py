@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyshap.plots.canvas import INK, Result, add_scale, diverging, new_axes, shorten, view
+from polyshap.plots.canvas import INK, Result, add_scale, diverging, new_axes, short_names, view
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -48,7 +48,7 @@ def heatmap(
         unsure = np.abs(cells) <= seen.errors[np.ix_(rows, order)].T
         y, x = np.nonzero(unsure)
         ax.scatter(x, y, s=3, color=INK, linewidths=0)
-    ax.set_yticks(range(len(order)), [shorten(seen.names[j]) for j in order])
+    ax.set_yticks(range(len(order)), short_names([seen.names[j] for j in order]))
     ax.set_xlabel(f"{len(rows)} rows" + (", by prediction" if sort else ""))
     add_scale(ax, picture, seen.label)
     return ax

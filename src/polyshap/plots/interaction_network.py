@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyshap.plots.canvas import INK, NEGATIVE, POSITIVE, Result, new_axes, shorten
+from polyshap.plots.canvas import INK, NEGATIVE, POSITIVE, Result, new_axes, short_names
 from polyshap.plots.labels import plain_number
 from polyshap.plots.pairs import pairs
 from polyshap.results import Index
@@ -67,10 +67,10 @@ def interaction_network(
     faces = [POSITIVE if value >= 0 else "white" for value in found.main]
     ax.scatter(x, y, s=40 + 320 * np.abs(found.main) / strongest, c=faces, edgecolors=colours,
                linewidths=1.8, zorder=2)  # fmt: skip
-    for name, angle_of, a, b in zip(found.names, angle, x, y, strict=True):
+    for name, angle_of, a, b in zip(short_names(found.names, 18), angle, x, y, strict=True):
         side = "center" if abs(np.cos(angle_of)) < 0.2 else ("left" if a > 0 else "right")
         level = "center" if side != "center" else ("bottom" if b > 0 else "top")
-        ax.text(1.16 * a, 1.16 * b, shorten(name, 18), ha=side, va=level, fontsize="small", color=INK)
+        ax.text(1.16 * a, 1.16 * b, name, ha=side, va=level, fontsize="small", color=INK)
     ax.set_title(f"{found.title}, widest line {plain_number(largest, largest)}", fontsize="small")
     ax.set_xlim(-1.9, 1.9)
     ax.set_ylim(-1.4, 1.4)

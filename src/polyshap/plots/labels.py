@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from polyshap.plots.canvas import View, shorten
+from polyshap._types import IntArray
+from polyshap.columns import is_missing
+from polyshap.plots.canvas import View, short_names, shorten
 
-__all__ = ["feature_label", "plain_number", "signed", "value_text"]
+__all__ = ["feature_labels", "plain_number", "signed", "value_text"]
 
 
 def signed(value: float, scale: float) -> str:
@@ -35,12 +37,17 @@ def plain_number(value: float, scale: float) -> str:
 
 def value_text(value: Any) -> str:
     """A feature's value, short."""
+    if is_missing(value):
+        return "missing"
     if isinstance(value, float | np.floating):
         return f"{value:.4g}"
     return str(value)
 
 
-def feature_label(seen: View, row: int, player: int) -> str:
-    """A label `name = value`, or the name alone where there is no data; each part cut by itself."""
-    name = shorten(seen.names[player])
-    return name if seen.data is None else f"{name} = {shorten(value_text(seen.data[row, player]), 16)}"
+def feature_labels(seen: View, row: int, players: IntArray) -> list[str]:
+    """Labels `name = value`, or names alone where there is no data; each part cut by itself."""
+    names = short_names([seen.names[player] for player in players])
+    if seen.data is None:
+        return names
+    values = (shorten(value_text(seen.data[row, player]), 16) for player in players)
+    return [f"{name} = {value}" for name, value in zip(names, values, strict=True)]

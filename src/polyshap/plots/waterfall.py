@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from polyshap.plots.canvas import GREY, INK, Result, View, colours_of, new_axes, one_row, tidy
-from polyshap.plots.labels import feature_label, plain_number, signed
+from polyshap.plots.labels import feature_labels, plain_number, signed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +41,7 @@ def waterfall(
     seen = one_row(result, row, names)
     order = seen.strongest(max_features)[::-1]
     lengths = [float(seen.values[0, j]) for j in order]
-    labels = [feature_label(seen, 0, int(j)) for j in order]
+    labels = feature_labels(seen, 0, order)
     margins = [0.0] * len(order) if seen.errors is None else [float(seen.errors[0, j]) for j in order]
     rest = seen.values.shape[1] - len(order)
     if rest:

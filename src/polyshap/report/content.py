@@ -52,10 +52,10 @@ class Content:
 
     @property
     def range(self) -> FloatArray:
-        """Spread of the predictions of each output, of a single row its distance from the base value."""
+        """Spread of the predictions of each output, or its largest contribution where that is more."""
         spread = np.ptp(np.concatenate([self.predictions, self.base]), axis=0)
-        largest = np.abs(self.values).max(axis=(0, 1))
-        return np.where(spread > 0, spread, np.where(largest > 0, largest, 1.0))
+        wide = np.maximum(spread, np.abs(self.values).max(axis=(0, 1)))
+        return np.where(wide > 0, wide, 1.0)
 
 
 def gather(x: Explanation, row_labels: Sequence[str] | None) -> Content:

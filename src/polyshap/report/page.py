@@ -44,7 +44,7 @@ def write_report(
         Rows to embed, evenly spaced; by default at most 1,000, and as few as keep the file below 1.5 MB. The
         page says how many were left out; its summary is over all of them.
     call : str, optional
-        What made the explanation, to be shown; by default it is put together from the diagnostics.
+        What made the explanation, to be shown; by default the call of `explain` with its options.
     row_labels : sequence of str, optional
         What the rows are called; their numbers by default.
     interaction_rows : int, optional
@@ -81,11 +81,13 @@ def write_report(
         outputs=_output_choice(content),
         facts=facts(_summary(x, content)),
         remarks=remark_list(remarks(x, content)),
-        whiskers="" if content.errors is None else " Whiskers are 95 % intervals.",
+        whiskers=""
+        if content.errors is None or not content.errors.any()
+        else " Whiskers are 95 % intervals.",
         importance=importance(content),
         interactions=interactions(x, content, interaction_rows),
         capped=escape(_capped(len(content.values), n_embedded)),
-        call=escape(call or _reconstructed(x)),
+        call=escape(call or _recorded(x)),
         made=facts(_made(x)),
         rows=rows,
     )
@@ -135,7 +137,8 @@ def _summary(x: Explanation, content: Content) -> list[tuple[str, str]]:
     if isinstance(fills, float):
         found.append(("Background", f"{fills:,.0f} rows a coalition"))
     if content.errors is not None:
-        found.append(("Typical error bar", f"±{figure(float(np.median(content.errors)))} (95 %)"))
+        typical = f"±{figure(float(np.median(content.errors)))} (95 %)"
+        found.append(("Typical error bar", typical if content.errors.any() else "none: exact"))
     low, high = float(content.predictions.min()), float(content.predictions.max())
     found.append(("Predictions", figure(low) if low == high else f"{figure(low)} to {figure(high)}"))
     base = content.base[0]
@@ -180,9 +183,11 @@ def _capped(n_rows: int, n_embedded: int) -> str:
     )
 
 
-def _reconstructed(x: Explanation) -> str:
-    """The call as far as the diagnostics know it."""
+def _recorded(x: Explanation) -> str:
+    """The call that made it, or as much as the diagnostics know."""
     details = x.diagnostics.details
+    if "call" in details:
+        return str(details["call"])
     options = [
         f"{name}={details[name]:.0f}"
         for name in ("budget", "random_state")

@@ -19,6 +19,8 @@ _ORDER: tuple[Level, ...] = ("warning", "good", "note")
 # the second is more than rounding.
 _WIDE, _GAP = 0.05, 1e-6
 _ILL_CONDITIONED = 1e10
+# Below this it would be shown as 0.00 %.
+_SHOWN_RESIDUAL = 5e-5
 _MOST_NAMES = 8
 
 
@@ -100,7 +102,7 @@ def _fit(x: Explanation) -> Iterator[Remark]:
     d = x.diagnostics
     if d.condition is not None and d.condition > _ILL_CONDITIONED:
         yield Remark("warning", f"The equations are nearly dependent (condition number {d.condition:.1e}).")
-    if d.residual is not None:
+    if d.residual is not None and d.residual >= _SHOWN_RESIDUAL:
         yield Remark("note", f"The fit leaves {d.residual:.2%} of the observed values unexplained.")
 
 
