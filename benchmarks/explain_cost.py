@@ -206,13 +206,16 @@ def by_shap_permutation(work: Workload, model: Timed) -> np.ndarray:
     return explainer(work.rows, max_evals=work.budget, silent=True).values
 
 
-def by_shapiq(approximator: str) -> Callable[[Workload, Timed], np.ndarray]:
+def by_shapiq(name: str) -> Callable[[Workload, Timed], np.ndarray]:
     """shapiq on its marginal imputer, with all of the background; it explains one output."""
 
     def run(work: Workload, model: Timed) -> np.ndarray:
         import shapiq
 
         width = np.ndim(model.function(work.rows[:1])) - 1
+        approximator: Any = name
+        if name == "proxyspex":
+            approximator = shapiq.ProxySPEX(n=work.rows.shape[1], index="SV", max_order=1, random_state=0)
         explainer = shapiq.TabularExplainer(
             (lambda rows: model(rows)[:, 0]) if width else model,
             work.background,
@@ -258,7 +261,8 @@ TOOLS: dict[str, Callable[[Workload, Timed], np.ndarray]] = {
     "shap kernel": by_shap_kernel,
     "shap permutation": by_shap_permutation,
     "shapiq kernelshap": by_shapiq("auto"),
-    "shapiq proxyshap": by_shapiq("proxyshap"),
+    "shapiq permutation": by_shapiq("permutation"),
+    "shapiq proxyspex": by_shapiq("proxyspex"),
     "lightshap": by_lightshap,
 }
 

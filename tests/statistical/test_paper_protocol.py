@@ -133,15 +133,19 @@ def test_paired_even_orders_add_nothing(name, odd):
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", ["Housing", "Adult", "Estate", "Forest", "Bike"])
 def test_three_is_the_best_of_the_family_on_tables(name):
-    """Paired 3-PolySHAP has the least error of orders 1 to 3, by far; 4 is equal to it."""
+    """Paired 3-PolySHAP has the least error of all, and of orders 1 to 3 by far; paired 4 is equal to it.
+
+    Unpaired 4-PolySHAP comes near it on Forest and Estate, and in the published numbers too.
+    """
     cells = cells_of(name, ("polyshap-1", "polyshap-2", "polyshap-3", "polyshap-4"))
     best = cells[name, "polyshap-3", True, TASKS[name].table_budget].geometric_mean
-    others = [
-        cell.geometric_mean
+    others = {
+        (method, paired): cell.geometric_mean
         for (_, method, paired, _), cell in cells.items()
         if not cell.skipped and not (paired and method in ("polyshap-3", "polyshap-4"))
-    ]
-    assert best < 0.5 * min(others)
+    }
+    assert best < min(others.values())
+    assert best < 0.5 * min(error for (method, _), error in others.items() if method != "polyshap-4")
 
 
 @pytest.mark.statistical

@@ -84,6 +84,33 @@ def test_a_full_disk_is_clear_and_keeps_what_was_written(tmp_path):
     assert path.read_bytes().endswith(b"\n")
 
 
+def test_a_disk_that_takes_a_part_is_asked_for_the_rest(tmp_path):
+    """A short write is not a written line: the rest follows, or the line is withdrawn."""
+    path = tmp_path / "records.jsonl"
+
+    class Short:
+        """A stream that takes 50 bytes a call, and so many calls."""
+
+        def __init__(self, stream, calls):
+            self.stream, self.calls = stream, calls
+
+        def __getattr__(self, name):
+            return getattr(self.stream, name)
+
+        def write(self, text):
+            self.calls -= 1
+            if self.calls < 0:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return self.stream.write(text[:50])
+
+    with RecordFile.open(path) as file:
+        RecordFile(file.path, file.keys, Short(file.stream, 1000)).append([record(0)])
+        with pytest.raises(StorageError, match="No space left on device"):
+            RecordFile(file.path, file.keys, Short(file.stream, 2)).append([record(1)])
+        file.append([record(2)])
+    assert [item.key for item in read_records(path)] == [record(0).key, record(2).key]
+
+
 def test_two_runs_cannot_write_to_one_file(tmp_path):
     """The second one is refused instead of mixing its lines in."""
     pytest.importorskip("fcntl", reason="files are locked on this platform in no way")

@@ -88,6 +88,18 @@ def test_results_do_not_depend_on_the_number_of_processes(vit9, tmp_path):
     assert without_times(tmp_path / "1.jsonl") == without_times(tmp_path / "2.jsonl")
 
 
+def test_processes_get_the_costliest_task_first():
+    """What is left for the end is short; a task stays in one piece, for its instances are loaded once."""
+    plan = Plan(select_tasks(["Housing", "Crime", "Cancer"]), ("polyshap-1", "msr"), n_instances=2)
+    jobs = run_module._longest_first(list(plan.jobs()))
+    assert sorted(jobs, key=repr) == sorted(plan.jobs(), key=repr)
+    assert [task for task, _ in itertools.groupby(jobs, lambda job: job.task)] == [
+        "Crime",
+        "Cancer",
+        "Housing",
+    ]
+
+
 def test_seeds_are_own_or_shared(vit9, tmp_path, monkeypatch):
     """Own seeds draw anew for each instance, a shared one gives all instances the same coalitions."""
     asked = []  # the coalitions of each estimate, in as many calls as it makes
@@ -152,6 +164,7 @@ def test_unknown_names_get_the_nearest(vit9):
         Plan((vit9,), ("permutatoin",))
     with pytest.raises(ArgumentError, match=r"`n_instances` must lie in 1..30"):
         plan_of(vit9, n_instances=31)
+    assert select_tasks(["ViT9", "vit9"]) == (vit9,)  # once is enough
 
 
 def test_missing_data_says_what_to_do(monkeypatch, tmp_path):

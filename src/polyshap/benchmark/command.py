@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from polyshap.benchmark.commands import check, cifar10, compare, page, paper, runtime
+from polyshap.benchmark.commands import COMPARED_TASKS, check, cifar10, compare, page, paper, runtime
+from polyshap.benchmark.runtime import RUNTIME_TASKS
 from polyshap.benchmark.tasks import N_INSTANCES
-from polyshap.errors import PolyshapError
+from polyshap.errors import PolyshapError, StorageError
 
 __all__ = ["add_parser", "main"]
 
+_STORED = "all that need no live model"
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
 _EPILOG = """\
-Every command writes its records to --records and computes only what is missing there: it may be
+`paper` and `check` write their records to --records and compute only what is missing there: they may be
 interrupted and run again. Data is looked for in POLYSHAP_DATA, else in ../shared/data beside the
 checkout, else downloaded into the cache folder.
 """
@@ -39,13 +44,20 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 
 def main(args: argparse.Namespace) -> int:
-    """Run the chosen command; 0, or 130 when it was interrupted."""
+    """Run the chosen command; 0, 1 for a check that fails, or 130 when it was interrupted."""
     function: Callable[[argparse.Namespace], int] = args.bench_function
     try:
         return function(args)
     except KeyboardInterrupt:
         sys.stderr.write("\nInterrupted. What was computed is kept: run the same command to go on.\n")
         return 130
+    except OSError as error:
+        if isinstance(error, PolyshapError) or error.errno not in _FULL:
+            raise
+        raise StorageError(
+            f"{error.filename or 'A result'} could not be written: {error.strerror}. "
+            "Free space and run the same command again: what was computed is kept in the records."
+        ) from error
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -59,21 +71,29 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return 2
 
 
-def _add_common(parser: argparse.ArgumentParser, folder: str) -> None:
+def _add_common(parser: argparse.ArgumentParser, folder: str, tasks: str) -> None:
     parser.add_argument("--out", type=Path, default=Path(folder), help=f"folder of the results ({folder})")
+    parser.add_argument("--tasks", type=_names, help=f"games, separated by commas ({tasks})")
+    parser.add_argument("--methods", type=_names, help="estimators, separated by commas")
+
+
+def _add_records(parser: argparse.ArgumentParser, seeds: int) -> None:
     parser.add_argument("--records", type=Path, help="file of records (records.jsonl in the folder)")
-    parser.add_argument(
-        "--tasks", type=_names, help="games, separated by commas (all that need no live model)"
-    )
-    parser.add_argument("--methods", type=_names, help="estimators, separated by commas (those of the paper)")
     parser.add_argument("--jobs", type=int, default=1, help="processes (1)")
-    parser.add_argument("--seeds", type=int, default=1, help="number of seeds (1)")
+    parser.add_argument("--seeds", type=int, default=seeds, help=f"number of seeds ({seeds})")
 
 
 def _add_paper(parser: argparse.ArgumentParser) -> None:
-    _add_common(parser, "results/paper")
+    _add_common(parser, "results/paper", _STORED)
+    _add_records(parser, 1)
     parser.add_argument("--quick", action="store_true", help="two instances and four budgets: minutes")
     parser.add_argument("--instances", type=int, default=N_INSTANCES, help=f"instances ({N_INSTANCES})")
+    parser.add_argument(
+        "--budgets",
+        choices=("all", "quick", "table"),
+        default="all",
+        help="all ten of each game, four of them, or the one of its column in the tables (all)",
+    )
     parser.add_argument(
         "--shared-seed",
         action="store_true",
@@ -83,18 +103,18 @@ def _add_paper(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_check(parser: argparse.ArgumentParser) -> None:
-    _add_common(parser, "results/check")
-    parser.set_defaults(seeds=10)
+    _add_common(parser, "results/check", _STORED)
+    _add_records(parser, 10)
 
 
 def _add_runtime(parser: argparse.ArgumentParser) -> None:
-    _add_common(parser, "results/runtime")
+    _add_common(parser, "results/runtime", ", ".join(RUNTIME_TASKS))
     parser.add_argument("--instances", type=int, default=3, help="instances of each game (3)")
     parser.add_argument("--no-live", action="store_true", help="leave the live vision transformer out")
 
 
 def _add_compare(parser: argparse.ArgumentParser) -> None:
-    _add_common(parser, "results/compare")
+    _add_common(parser, "results/compare", ", ".join(COMPARED_TASKS))
     parser.add_argument("--instances", type=int, default=3, help="instances of each game (3)")
 
 
@@ -103,6 +123,8 @@ def _add_page(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--check", type=Path, help="file of records of `polyshap bench check`")
     parser.add_argument("--runtime", type=Path, help="CSV of `polyshap bench runtime`")
     parser.add_argument("--out", type=Path, default=Path("docs/benchmark.md"), help="(docs/benchmark.md)")
+    parser.add_argument("--figures", type=Path, help="folder of the figures (assets beside the page)")
+    parser.add_argument("--no-figures", action="store_true", help="text only; needs no matplotlib")
 
 
 def _add_images(parser: argparse.ArgumentParser) -> None:

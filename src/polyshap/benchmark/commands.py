@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -10,19 +11,21 @@ from polyshap.benchmark import compare as comparing
 from polyshap.benchmark import runtime as timing
 from polyshap.benchmark.cells import MARKS, CellKey, collect, judge
 from polyshap.benchmark.cifar10 import compute_tables
+from polyshap.benchmark.evidence import read_evidence
 from polyshap.benchmark.figures import write_figures, write_runtime_figure
 from polyshap.benchmark.locate import cache_folder
 from polyshap.benchmark.methods import PAPER_METHODS, check_methods, is_available
-from polyshap.benchmark.page import benchmark_page
+from polyshap.benchmark.page import benchmark_page, page_figures
 from polyshap.benchmark.paper import verdicts, write_tables
 from polyshap.benchmark.records import read_records
 from polyshap.benchmark.run import Plan, expected_seconds, run
 from polyshap.benchmark.tasks import N_INSTANCES, select_tasks
 
-__all__ = ["check", "cifar10", "compare", "page", "paper", "runtime"]
+__all__ = ["COMPARED_TASKS", "check", "cifar10", "compare", "page", "paper", "runtime"]
 
 _CHECKED = ("polyshap-1", "polyshap-2", "polyshap-3", "polyshap-4", "permutation", "msr", "svarm")
 _PAPER_SEED = 40
+COMPARED_TASKS = ("Housing", "Adult", "ViT16", "Cancer", "NHANES")
 
 
 def say(text: str) -> None:
@@ -53,7 +56,7 @@ def paper(args: argparse.Namespace) -> int:
         n_instances=2 if args.quick else args.instances,
         seeds=tuple(range(_PAPER_SEED, _PAPER_SEED + args.seeds)),
         seeding="shared" if args.shared_seed else "own",
-        budgets="quick" if args.quick else "all",
+        budgets="quick" if args.quick else args.budgets,
     )
     records = _run(plan, args)
     cells = collect(record for record in read_records(records) if record.seeding == plan.seeding)
@@ -98,9 +101,8 @@ def check(args: argparse.Namespace) -> int:
 
 def runtime(args: argparse.Namespace) -> int:
     """Time the stages, fit the lines, write CSV and figure."""
-    tasks = args.tasks or timing.RUNTIME_TASKS
+    tasks = [task.name for task in select_tasks(args.tasks or timing.RUNTIME_TASKS)]
     methods = _methods(args.methods, timing.RUNTIME_METHODS)
-    select_tasks(tasks)
     timings = list(
         timing.measure(tasks, methods, n_instances=args.instances, live=not args.no_live, progress=say)
     )
@@ -111,14 +113,14 @@ def runtime(args: argparse.Namespace) -> int:
             f"{line.game:11}{line.method:15}{line.slope * 1e3:9.3f} s per 1000 evaluations, "
             f"R^2 {line.r_squared:.3f}, {line.evaluation_share:.0%} of it in the game"
         )
-    paths = write_runtime_figure(timings, lines, args.out)
+    paths = write_runtime_figure(timings, lines, args.out / "runtime")
     say(f"Written: {args.out / 'runtime.csv'}, {', '.join(map(str, paths))}")
     return 0
 
 
 def compare(args: argparse.Namespace) -> int:
     """Our estimators against those of installed packages."""
-    tasks = select_tasks(args.tasks or ("Housing", "Adult", "ViT16", "Cancer", "NHANES"))
+    tasks = select_tasks(args.tasks or COMPARED_TASKS)
     methods = _methods(
         args.methods, ("leverageshap", "polyshap-3", "regression-msr", "permutation", "adaptive")
     )
@@ -135,9 +137,16 @@ def compare(args: argparse.Namespace) -> int:
 
 def page(args: argparse.Namespace) -> int:
     """Write the benchmark page of the documentation."""
-    text = benchmark_page(args.records, check=args.check, runtime=args.runtime)
-    args.out.write_text(text, encoding="utf-8")
-    say(f"Written: {args.out}")
+    found = read_evidence(args.records, check=args.check, runtime=args.runtime)
+    paths = [args.out]
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    figures = {}
+    if not args.no_figures:
+        figures = page_figures(found, args.figures or args.out.parent / "assets")
+        paths += figures.values()
+    links = {name: os.path.relpath(path, args.out.parent) for name, path in figures.items()}
+    args.out.write_text(benchmark_page(found, links), encoding="utf-8")
+    say(f"Written: {', '.join(map(str, paths))}")
     return 0
 
 

@@ -20,7 +20,7 @@ import polyshap
 from polyshap._types import BoolMatrix, FloatArray
 from polyshap.benchmark.data import load_instances
 from polyshap.benchmark.metrics import normalised_error, summarise
-from polyshap.benchmark.tasks import Task
+from polyshap.benchmark.tasks import Task, check_instances
 from polyshap.errors import PolyshapError
 from polyshap.execution.evaluate import GameFunction
 
@@ -143,6 +143,7 @@ def compare(
     progress: Callable[[str], object] = lambda text: None,
 ) -> Iterator[Comparison]:
     """Every method, ours by name and theirs by label, on every game at some of its ten budgets."""
+    check_instances(n_instances)
     others = installed_others()
     for task in tasks:
         instances = load_instances(task.name)

@@ -120,6 +120,9 @@ def _fetch(name: str, source: Download) -> Path:
         )
     target.parent.mkdir(parents=True, exist_ok=True)
     part = target.with_name(target.name + ".tmp")
-    part.write_bytes(content)
-    part.replace(target)
+    try:
+        part.write_bytes(content)
+        part.replace(target)
+    finally:
+        part.unlink(missing_ok=True)
     return target

@@ -108,7 +108,7 @@ def check_methods(names: tuple[str, ...]) -> tuple[str, ...]:
             near = difflib.get_close_matches(name, known, n=3)
             hint = f" Did you mean {' or '.join(map(repr, near))}?" if near else ""
             raise ArgumentError(f"`methods` must be among {', '.join(known)}. Got {name!r}.{hint}")
-    return names
+    return tuple(dict.fromkeys(names))
 
 
 def skip_reason(name: str, paired: bool, n_players: int, budget: int) -> str | None:

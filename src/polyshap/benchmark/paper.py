@@ -12,9 +12,17 @@ from polyshap.benchmark.methods import LABELS
 from polyshap.benchmark.published import BUG_FACTORS, published
 from polyshap.benchmark.tasks import Task
 
-__all__ = ["LEGEND", "table_csv", "table_markdown", "verdicts", "write_tables"]
+__all__ = [
+    "legend",
+    "regression_msr_ratios",
+    "table_csv",
+    "table_markdown",
+    "table_rows",
+    "verdicts",
+    "write_tables",
+]
 
-LEGEND = (
+_LEGEND = (
     "Mean squared error, ours / published, over {n} instances at the budget of the column. "
     f"{MARKS['inside']} within three standard deviations of the published one, {MARKS['better']} further "
     f"below, {MARKS['outside']} further above, {MARKS['open']} nothing to hold it against. The standard "
@@ -51,12 +59,22 @@ def write_tables(
 def table_markdown(
     cells: Mapping[CellKey, Cell], tasks: Sequence[Task], methods: Sequence[str], paired: bool
 ) -> str:
-    """One row a method, one column a game at its table budget."""
-    counts = {cell.n_instances for (_, _, mode, _), cell in cells.items() if mode == paired and cell.metrics}
-    n = "/".join(map(str, sorted(counts))) or "0"
+    """One row a method, one column a game at its table budget, below what the marks mean."""
+    mine = {key: cell for key, cell in cells.items() if key[2] == paired}
+    return f"{legend(mine)}\n\n{table_rows(cells, tasks, methods, paired)}"
+
+
+def legend(cells: Mapping[CellKey, Cell]) -> str:
+    """What the numbers and the marks of a table mean."""
+    counts = {cell.n_instances for cell in cells.values() if cell.metrics}
+    return _LEGEND.format(n="/".join(map(str, sorted(counts))) or "0")
+
+
+def table_rows(
+    cells: Mapping[CellKey, Cell], tasks: Sequence[Task], methods: Sequence[str], paired: bool
+) -> str:
+    """The table alone."""
     lines = [
-        LEGEND.format(n=n),
-        "",
         "| | "
         + " | ".join(f"{task.name} (d={task.n_players}, m={task.table_budget})" for task in tasks)
         + " |",

@@ -98,11 +98,12 @@ class RecordFile:
 
     def append(self, records: Iterable[Record]) -> None:
         """Write records and hand them to the system; on failure the file ends with the last whole line."""
-        text = "".join(record.to_line() + "\n" for record in records).encode()
+        left = memoryview("".join(record.to_line() + "\n" for record in records).encode())
         before = self.stream.tell()
         try:
-            self.stream.write(text)
-            self.stream.flush()
+            # a nearly full disk takes a part of what it is given, and complains the next time only
+            while left:
+                left = left[self.stream.write(left) :]
         except OSError as error:
             self.stream.truncate(before)
             raise StorageError(

@@ -21,7 +21,7 @@ from polyshap.benchmark.data import load_instances
 from polyshap.benchmark.methods import build_method, check_methods, skip_reason
 from polyshap.benchmark.metrics import mean_squared_error, normalised_error, precision_at, spearman
 from polyshap.benchmark.records import Key, Record, RecordFile
-from polyshap.benchmark.tasks import N_INSTANCES, Task, get_task
+from polyshap.benchmark.tasks import N_INSTANCES, Task, check_instances, get_task
 from polyshap.errors import ArgumentError, PolyshapWarning
 from polyshap.execution.progress import ProgressCallback, track
 
@@ -91,8 +91,10 @@ class Plan:
         check_methods(self.methods)
         for task in self.tasks:
             get_task(task.name)
-        if not 1 <= self.n_instances <= N_INSTANCES:
-            raise ArgumentError(f"`n_instances` must lie in 1..{N_INSTANCES}. Got {self.n_instances}.")
+        check_instances(self.n_instances)
+        for name in ("tasks", "methods", "paired", "seeds"):
+            if not getattr(self, name):
+                raise ArgumentError(f"`{name}` must hold at least one entry. Got none.")
         if self.seeding not in ("own", "shared"):
             raise ArgumentError(f"`seeding` must be 'own' or 'shared'. Got {self.seeding!r}.")
 
@@ -144,8 +146,7 @@ def run(
     progress : bool or callable, optional
         A bar with the time left, by default on a terminal, or callback(seconds done, seconds in all).
     """
-    if n_jobs < 1:
-        raise ArgumentError(f"`n_jobs` must be at least 1. Got {n_jobs}.")
+    _check_jobs(n_jobs)
     with RecordFile.open(path) as file:
         jobs = _missing(plan.jobs() if isinstance(plan, Plan) else plan, file.keys)
         total = round(sum(map(seconds_of_job, jobs)) * 1000)
@@ -161,9 +162,15 @@ def run(
 
 def expected_seconds(plan: Plan | Iterable[Job], path: str | PathLike[str], n_jobs: int = 1) -> float:
     """About how long `run` will take for what the file does not hold yet."""
+    _check_jobs(n_jobs)
     with RecordFile.open(path) as file:
         jobs = _missing(plan.jobs() if isinstance(plan, Plan) else plan, file.keys)
     return sum(map(seconds_of_job, jobs)) / n_jobs
+
+
+def _check_jobs(n_jobs: int) -> None:
+    if n_jobs < 1:
+        raise ArgumentError(f"`n_jobs` must be at least 1. Got {n_jobs}.")
 
 
 def seconds_of_job(job: Job) -> float:
@@ -245,13 +252,21 @@ def _results(jobs: Sequence[Job], n_jobs: int) -> Iterator[tuple[Job, list[Recor
 
     executor = ProcessPoolExecutor(max_workers=n_jobs, initializer=_prepare_worker)
     try:
-        waiting = {executor.submit(execute, job): job for job in jobs}
+        waiting = {executor.submit(execute, job): job for job in _longest_first(jobs)}
         for future in as_completed(waiting):
             yield waiting[future], future.result()
     except BaseException:
         executor.shutdown(wait=False, kill_workers=True)
         raise
     executor.shutdown()
+
+
+def _longest_first(jobs: Sequence[Job]) -> list[Job]:
+    """Whole tasks, the costliest first, so that no process works on alone at the end."""
+    cost: dict[str, float] = {}
+    for job in jobs:
+        cost[job.task] = cost.get(job.task, 0.0) + seconds_of_job(job)
+    return sorted(jobs, key=lambda job: -cost[job.task])
 
 
 def _prepare_worker() -> None:

@@ -17,8 +17,8 @@ from threadpoolctl import threadpool_limits
 import polyshap
 from polyshap.benchmark.data import load_instances
 from polyshap.benchmark.methods import build_method, skip_reason
-from polyshap.benchmark.tasks import TASKS
-from polyshap.errors import PolyshapWarning, optional_import
+from polyshap.benchmark.tasks import TASKS, check_instances
+from polyshap.errors import FileFormatError, PolyshapWarning, optional_import
 from polyshap.execution.evaluate import GameFunction
 
 __all__ = [
@@ -29,6 +29,7 @@ __all__ = [
     "Timing",
     "fit_lines",
     "measure",
+    "read_timings",
     "write_timings",
 ]
 
@@ -82,6 +83,7 @@ def measure(
     progress: Callable[[str], object] = lambda text: None,
 ) -> Iterator[Timing]:
     """Time paired estimates on one thread, each game and method warmed up first."""
+    check_instances(n_instances)
     with threadpool_limits(1), warnings.catch_warnings():
         warnings.simplefilter("ignore", PolyshapWarning)
         for name in tasks:
@@ -161,14 +163,18 @@ def write_timings(timings: Sequence[Timing], path: Path) -> None:
 def read_timings(path: Path) -> list[Timing]:
     """The inverse of `write_timings`."""
     with path.open(newline="", encoding="utf-8") as file:
-        return [
-            Timing(
-                row["game"],
-                int(row["n_players"]),
-                row["method"],
-                int(row["instance"]),
-                int(row["budget"]),
-                *(float(row[stage]) for stage in STAGES.values()),
-            )
-            for row in csv.DictReader(file)
-        ]
+        try:
+            return [_timing(row) for row in csv.DictReader(file)]
+        except (KeyError, ValueError, TypeError) as error:
+            raise FileFormatError(f"{path} holds no times of `polyshap bench runtime`: {error!r}") from error
+
+
+def _timing(row: Mapping[str, str]) -> Timing:
+    return Timing(
+        row["game"],
+        int(row["n_players"]),
+        row["method"],
+        int(row["instance"]),
+        int(row["budget"]),
+        *(float(row[stage]) for stage in STAGES.values()),
+    )

@@ -13,7 +13,7 @@ import numpy as np
 
 from polyshap.errors import ArgumentError
 
-__all__ = ["N_INSTANCES", "TASKS", "Task", "get_task", "nearest", "select_tasks"]
+__all__ = ["N_INSTANCES", "TASKS", "Task", "check_instances", "get_task", "nearest", "select_tasks"]
 
 Kind = Literal["forest", "table", "images"]
 
@@ -104,7 +104,14 @@ def select_tasks(names: Sequence[str] | None) -> tuple[Task, ...]:
     """The tasks of those names; the 14 that need no live model by default."""
     if names is None:
         return tuple(task for task in TASKS.values() if task.kind != "images")
-    return tuple(get_task(name) for name in names)
+    return tuple(dict.fromkeys(get_task(name) for name in names))
+
+
+def check_instances(n_instances: int) -> int:
+    """The number of instances asked for, if a task has so many."""
+    if not 1 <= n_instances <= N_INSTANCES:
+        raise ArgumentError(f"`n_instances` must lie in 1..{N_INSTANCES}. Got {n_instances}.")
+    return n_instances
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
