@@ -1,10 +1,10 @@
 """Peak memory of large games against the bound they were given.
 
-    python benchmarks/execution_memory.py [background | coalitions | parts]
+    python benchmarks/execution_memory.py [background | coalitions | parts [--rows 10000000]]
 
 * background: 10^6 background rows of 100 columns, max_memory 256 MiB;
 * coalitions: 10^5 coalitions of 1,000 players, max_memory 256 MiB;
-* parts: many trivial rows written as Parquet by one worker process; the driver's own peak.
+* parts: many trivial rows, explained and written as Parquet by one worker process; the driver's own peak.
 
 Each case runs in a process of its own. The peak counts from what the process held with its inputs; for
 `coalitions` the sample itself (one byte a player) is an input that is made inside.
@@ -82,31 +82,42 @@ def coalitions():
     return "10^5 coalitions x 1,000 players", peak.value - before, 100_000 * 1000
 
 
-def parts(n_rows=200_000):
-    """Trivial rows in parts on one worker; inputs are files."""
-    import loky
+def write_rows(file, n_rows, seed):
     import pyarrow
     import pyarrow.parquet as parquet
 
+    values = np.random.default_rng(seed).standard_normal((n_rows, 3))
+    table = pyarrow.table({f"x{j}": values[:, j] for j in range(3)})
+    parquet.write_table(table, file, row_group_size=100_000)
+
+
+def parts(n_rows):
+    """Trivial rows in parts on one worker, which also makes the files they are in."""
+    import loky
+    import pyarrow.parquet  # noqa: F401  counts as an import of the driver
+
     import polyshap
 
-    with tempfile.TemporaryDirectory() as folder:
-        names = [f"x{j}" for j in range(3)]
-        for number in range(4):
-            values = np.random.default_rng(number).standard_normal((n_rows // 4, 3))
-            parquet.write_table(
-                pyarrow.table(dict(zip(names, values.T, strict=True))), f"{folder}/{number}.parquet"
-            )
-        before = resident()
-        weights = np.arange(3.0)
-        with Peak() as peak, loky.ProcessPoolExecutor(1) as executor:
+    before, grown = resident(), []
+    weights = np.arange(3.0)
+
+    def note(done, total):
+        if done * 10 // total > len(grown):
+            grown.append(resident() - before)
+
+    with tempfile.TemporaryDirectory() as folder, loky.ProcessPoolExecutor(1) as executor:
+        size = min(n_rows, 500_000)
+        for number in range(n_rows // size):
+            executor.submit(write_rows, f"{folder}/{number:04d}.parquet", size, number).result()
+        with Peak() as peak:
             started = time.perf_counter()
             found = polyshap.explain(
                 lambda rows: rows @ weights, f"{folder}/*.parquet", np.zeros((1, 3)), budget=8,
-                out=f"{folder}/out", executor=executor, random_state=0,
+                out=f"{folder}/out", executor=executor, random_state=0, progress=note,
             )  # fmt: skip
             seconds = time.perf_counter() - started
-        print(f"{found.n_rows} rows in {len(found.files)} parts, {seconds:.1f} s")
+    print(f"{found.n_rows:,} rows in {len(found.files):,} parts, {seconds:.1f} s")
+    print("MiB above the imports after each tenth:", *(round(one / MIB) for one in grown))
     return f"driver of {n_rows:,} rows in parts", peak.value - before, 0
 
 
@@ -116,12 +127,13 @@ CASES = {"background": background, "coalitions": coalitions, "parts": parts}
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("case", nargs="?", choices=CASES)
+    parser.add_argument("--rows", type=int, default=200_000, help="of the case parts")
     options = parser.parse_args()
     if options.case is None:
         for case in CASES:
-            subprocess.run([sys.executable, __file__, case], check=True)
+            subprocess.run([sys.executable, __file__, case, f"--rows={options.rows}"], check=True)
         return
-    name, peak, inputs = CASES[options.case]()
+    name, peak, inputs = parts(options.rows) if options.case == "parts" else CASES[options.case]()
     if options.case == "parts":
         print(f"{name}: {peak / MIB:.0f} MiB above the imports (at most 300)")
         return

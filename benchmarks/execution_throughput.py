@@ -4,6 +4,8 @@
 
 The pool is started and has the model before the clock runs. Prints wall and CPU seconds of each run; the
 ratio of the walls is the speed-up. With --sleep the model waits instead of computing, as a remote one does.
+The last line is what the machine allows at the moment: the same number of model calls in bare processes. On
+busy cores that is less than the number of processes.
 """
 
 import argparse
@@ -41,6 +43,20 @@ def measured(run):
     return time.perf_counter() - wall, cpu() - spent, values
 
 
+def bare(executor, model, n_calls, jobs):
+    """Seconds of so many calls on so many processes, without polyshap."""
+
+    def calls(n):
+        rows = np.zeros((50, 10))
+        for _ in range(n):
+            model(rows)
+
+    started = time.perf_counter()
+    for future in [executor.submit(calls, n_calls // jobs) for _ in range(jobs)]:
+        future.result()
+    return time.perf_counter() - started
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--rows", type=int, default=30)
@@ -68,12 +84,19 @@ def main():
     executor = loky.ProcessPoolExecutor(options.jobs)
     explain(executor=executor)
     parallel = measured(lambda: explain(executor=executor))
+    spent = serial[0] if options.sleep else serial[1]
+    n_calls = round(1000 * spent / options.milliseconds)
+    alone, together = (bare(executor, model, n_calls, jobs) for jobs in (1, options.jobs))
     executor.shutdown()
     assert np.array_equal(serial[2], parallel[2])
     print(f"one process: {serial[0]:.2f} s, {serial[1]:.2f} s of CPU")
     print(
         f"{options.jobs} processes: {parallel[0]:.2f} s, "
         f"{serial[0] / parallel[0]:.2f} times as fast; the same bits"
+    )
+    print(
+        f"bare processes: {alone:.2f} s on one, {together:.2f} s on {options.jobs}, "
+        f"{alone / together:.2f} times as fast"
     )
 
 

@@ -17,7 +17,8 @@ from importlib import import_module
 from typing import Any, TextIO
 
 from polyshap.errors import PolyshapError
-from polyshap.explain_command import as_json, as_text, run_explain, takes_jobs
+from polyshap.explain_command import run_explain
+from polyshap.explain_output import as_json, as_text
 from polyshap.models import METHODS
 from polyshap.text_tables import printable
 
@@ -36,6 +37,8 @@ _EXAMPLES = """examples:
       the function `predict` of scoring.py, which takes a DataFrame
   polyshap explain model.onnx rows.csv --class 1 --tolerance 0.01 --dry-run
       what it would cost
+  polyshap explain model.json rows.parquet --n-jobs 8 --resume kept -o values.parquet
+      on eight processes; stopped and given again, it goes on where it was
 
 exit codes: 0 done, 1 error, 2 usage, 3 tolerance not met"""
 
@@ -141,7 +144,6 @@ def _add_what(flag: Callable[..., object]) -> None:
     )
     flag(
         "--class",
-        "--output",
         metavar="NAME|N",
         dest="output",
         **_REPEATED,
@@ -170,13 +172,21 @@ def _add_how(flag: Callable[..., object]) -> None:
     )
     flag("--seed", metavar="N", type=_natural, default=0, help="equal seeds, equal values (default: 0)")
     flag("--batch-size", metavar="N", type=_positive, help="synthetic rows for the model at a time")
-    if takes_jobs():
-        flag("--n-jobs", metavar="N", type=int, help="processes")
+    flag("--n-jobs", metavar="N", type=_whole, help="processes; -1 takes one a core")
+    flag("--scheduler", metavar="ADDRESS", help="of a Dask cluster, such as tcp://host:8786")
+    flag("--resume", metavar="FOLDER", help="keep what was asked there; the same command goes on from it")
 
 
 def _add_where(flag: Callable[..., object]) -> None:
     flag("--report", metavar="HTML", help="one page, to open in a browser")
-    flag("--out", "-o", metavar="FILE", **_REPEATED, help="values as .parquet, .csv or .npz; may be repeated")
+    flag(
+        "--out",
+        "--output",
+        "-o",
+        metavar="FILE",
+        **_REPEATED,
+        help="values as .parquet, .csv or .npz, or the page as .html; may be repeated",
+    )
     flag("--json", action="store_true", help="everything as JSON on standard output")
     flag("--top", metavar="N", type=_positive, default=12, help="features in printed tables (default: 12)")
     flag("--dry-run", action="store_true", help="only say what it would cost")
@@ -193,26 +203,43 @@ def _add_trust(flag: Callable[..., object]) -> None:
     flag("--debug", action="store_true", help="show tracebacks")
 
 
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a whole number. Got {text}") from None
+
+
 def _natural(text: str) -> int:
-    value = int(text)
+    value = _whole(text)
     if value < 0:
         raise argparse.ArgumentTypeError(f"must be 0 or more. Got {text}")
     return value
 
 
 def _positive(text: str) -> int:
-    value = int(text)
+    value = _whole(text)
     if value < 1:
         raise argparse.ArgumentTypeError(f"must be 1 or more. Got {text}")
     return value
 
 
 def _budget(text: str) -> int | str:
-    return text if text == "auto" else _positive(text)
+    if text == "auto":
+        return text
+    try:
+        return _positive(text)
+    except argparse.ArgumentTypeError:
+        raise argparse.ArgumentTypeError(
+            f"must be a whole number of 1 or more, or auto. Got {text}"
+        ) from None
 
 
 def _share(text: str) -> float:
-    value = float(text)
+    try:
+        value = float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"must be a number, such as 0.01. Got {text}") from None
     if not 0 < value < 1:
         raise argparse.ArgumentTypeError(f"must lie between 0 and 1. Got {text}")
     return value

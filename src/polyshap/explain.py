@@ -6,16 +6,15 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
-from polyshap._types import Estimator, FloatArray, IntArray
+from polyshap._types import Estimator, FloatArray
+from polyshap.assembly import assemble
+from polyshap.calls import call_text
+from polyshap.effort import auto_budget, checked_effort
 from polyshap.errors import UNFINISHED, ArgumentError, GameError, InterruptedRun, WorkerError
-from polyshap.estimation import choose
-from polyshap.estimators.adaptive import Adaptive
-from polyshap.estimators.exact import Exact
 from polyshap.execution.cache import Cache
 from polyshap.execution.options import Execution
 from polyshap.execution.progress import ProgressCallback, track
@@ -26,24 +25,19 @@ from polyshap.models import Method
 from polyshap.outfit import games_of, outfitted
 from polyshap.parts import PartWork, explain_parts, is_files, stored_seed
 from polyshap.planning import Planner
+from polyshap.plans import Plan, plan_for
 from polyshap.players import Groups
 from polyshap.prepared import Prepared, Task, prepare
 from polyshap.refining import KnownGames, refined_plan
-from polyshap.results import Diagnostics, Observations
+from polyshap.results import Observations
 from polyshap.rowjobs import RowJobs
-from polyshap.rowwise import Plan, RowResult, RowRun, explain_rows, plan_for
-from polyshap.sampling import check_budget
+from polyshap.rowwise import RowRun, explain_rows
 from polyshap.sharing import should_share
 
 __all__ = ["auto_budget", "explain", "explain_prepared", "shared_plan"]
 
-# "auto" stops here at the latest. 2,000 calls came to a root mean square error of 0.6 % (breast cancer, 30
-# players) and 6 % (digits, 64 players) of the values' own in benchmarks/explain_cost.py.
-_AUTO_CALLS, _AUTO_CALLS_PER_PLAYER = 2048, 20
 # Rows in parts count as this many: what they share must not depend on how they are cut.
 _MANY = 1 << 20
-# The share of the range at which budget="auto" lets a row stop.
-AUTO_TOLERANCE = 0.01
 
 
 def explain(
@@ -126,7 +120,8 @@ def explain(
         another run goes on with the parts that are missing. A `polyshap.parts.Parts` is returned. `X` may
         then be a path or pattern of Parquet files.
     progress : bool, callable or None
-        None shows a bar on a terminal; a callable gets (calls done, calls in all).
+        None shows a bar on a terminal; a callable gets (calls done, calls in all at most), where those that
+        a row could do without count as done with the row.
     method : {"auto", "predict", "predict_proba", "decision_function"}
     weights : sequence of float, optional
         Of the background rows, for the marginal imputer.
@@ -151,6 +146,7 @@ def explain(
     >>> x.values.round(6).tolist()
     [[1.0, -2.0, 0.0], [1.0, -2.0, 0.0]]
     """
+    given = dict(locals())
     if imputer == "path-dependent" and background is None:
         background = X  # only its columns are looked at: the trees hold the weights of their branches
     if out is None and is_files(X):
@@ -189,6 +185,7 @@ def explain(
         execution=execution,
         shared=shared,
         independent_designs=independent_designs,
+        call=call_text(explain, given, prepared.seed),
     )
 
 
@@ -202,10 +199,11 @@ def explain_prepared(
     shared: bool | Plan | None = None,
     independent_designs: bool = False,
     observed: Sequence[Observations] | None = None,
+    call: str | None = None,
 ) -> Explanation:
     """Explain rows with what was prepared from model and background."""
     started = time.perf_counter()
-    n_calls, tolerance = _checked_effort(budget, tolerance, prepared)
+    n_calls, tolerance = checked_effort(budget, tolerance, prepared)
     options = Execution() if execution is None else execution
     options.check()
     table = prepared.align(X)
@@ -246,13 +244,15 @@ def explain_prepared(
         }
         if tolerance is not None:
             details["tolerance"] = tolerance
+        if call is not None:
+            details["call"] = call
         try:
-            with track(sum(plan.n_evaluations for plan in plans), options.progress) as advance:
+            with track(sum(plan.most_evaluations for plan in plans), options.progress) as advance:
                 results = explain_rows(run, plans, task.n_outputs, advance, jobs)
         except UNFINISHED as error:
             _explain_finished(error, prepared, task, details)
             raise
-    found = _assemble(prepared, task, results, details, {"total": time.perf_counter() - started})
+    found = assemble(prepared, task, results, details, {"total": time.perf_counter() - started})
     kept_values = [one.observed for one in results if one.observed is not None]
 
     def again(budget: int) -> Explanation:
@@ -266,6 +266,7 @@ def explain_prepared(
             shared=planner.shared or False,
             independent_designs=independent_designs,
             observed=kept_values,
+            call=None if call is None else f"{call}.refine({budget})",
         )
         return replace(more, pilot_evaluations=pilot_evaluations)
 
@@ -288,7 +289,7 @@ def shared_plan(
     prepared: Prepared, budget: int | str, tolerance: float | None, shared: bool | None
 ) -> Plan | bool:
     """What parts of many rows share, learned once; False where every row stands for itself."""
-    n_calls, tolerance = _checked_effort(budget, tolerance, prepared)
+    n_calls, tolerance = checked_effort(budget, tolerance, prepared)
     if not (should_share(_MANY, n_calls) if shared is None else shared):
         return False
     blind = len(prepared.background) == 1
@@ -306,91 +307,4 @@ def _explain_finished(
     error.finished_rows = rows = tuple(sorted(error.results))
     if rows:
         done = [error.results[row] for row in rows]
-        error.explanation = _assemble(prepared, task, done, details, {}, np.array(rows))
-
-
-def _checked_effort(
-    budget: int | str, tolerance: float | None, prepared: Prepared
-) -> tuple[int, float | None]:
-    """Calls at most, and the tolerance at which a row may stop before."""
-    n_players = len(prepared.players)
-    if tolerance is not None and not 0 < tolerance < 1:
-        raise ArgumentError(f"`tolerance` must be a share between 0 and 1. Got {tolerance}.")
-    if not isinstance(budget, str):
-        budget = check_budget(budget)
-        chosen = choose(prepared.estimator, n_players, budget)
-        if tolerance is not None and not isinstance(chosen, Adaptive | Exact):
-            raise ArgumentError(
-                "`tolerance` must go with an estimator that knows its errors from part of the budget, "
-                f"'adaptive' or 'auto'. Got {prepared.estimator!r}."
-            )
-        return budget, tolerance
-    if budget != "auto":
-        raise ArgumentError(f"`budget` must be a number of calls or 'auto'. Got {budget!r}.")
-    cap = max(2, auto_budget(n_players))
-    if tolerance is None and isinstance(choose(prepared.estimator, n_players, cap), Adaptive):
-        tolerance = AUTO_TOLERANCE
-    return (cap, tolerance) if tolerance is None else _checked_effort(cap, tolerance, prepared)
-
-
-def auto_budget(n_players: int) -> int:
-    """Calls a row that suffice for 1 % of the range on the games of the benchmark.
-
-    >>> auto_budget(8), auto_budget(30), auto_budget(500)
-    (256, 2048, 10000)
-    """
-    enough = max(_AUTO_CALLS, _AUTO_CALLS_PER_PLAYER * n_players)
-    return min(1 << n_players, enough) if n_players < 63 else enough
-
-
-def _assemble(
-    prepared: Prepared,
-    task: Task,
-    results: Sequence[RowResult],
-    details: dict[str, float | str | FloatArray],
-    seconds: dict[str, float],
-    rows: IntArray | None = None,
-) -> Explanation:
-    values = np.stack([one.values for one in results])
-    errors = None
-    if all(one.standard_errors is not None for one in results):
-        errors = np.stack([one.standard_errors for one in results if one.standard_errors is not None])
-    base, grand = np.stack([one.empty for one in results]), np.stack([one.grand for one in results])
-    names: tuple[str, ...] | str | None = task.output_names
-    if task.squeezed:
-        values, base, grand = values[..., 0], base[:, 0], grand[:, 0]
-        errors = None if errors is None else errors[..., 0]
-        names = task.output_names[0] if task.output_names else None
-    warned = tuple(dict.fromkeys(note for one in results for note in one.diagnostics.warnings))
-    named = max(results, key=lambda one: one.n_evaluations).diagnostics
-    kept = [one.fitted for one in results if one.fitted is not None]
-    fitted = (
-        tuple(one.output(0) if task.squeezed else one for one in kept) if len(kept) == len(results) else None
-    )
-    return Explanation(
-        values=values,
-        base_values=base,
-        predictions=grand,
-        data=task.display() if rows is None else task.display()[rows],
-        feature_names=prepared.players.names,
-        output_names=names,
-        standard_errors=errors,
-        row_evaluations=np.array([one.n_evaluations for one in results]),
-        diagnostics=Diagnostics(
-            named.estimator,
-            n_terms=named.n_terms,
-            rank=named.rank,
-            condition=named.condition,
-            residual=named.residual,
-            converged=_all_converged(results),
-            seconds=MappingProxyType(seconds),
-            details=MappingProxyType(details),
-            warnings=warned,
-        ),
-        fitted=fitted,
-    )
-
-
-def _all_converged(results: Sequence[RowResult]) -> bool | None:
-    known = [one.converged for one in results if one.converged is not None]
-    return all(known) if known else None
+        error.explanation = assemble(prepared, task, done, details, {}, np.array(rows))

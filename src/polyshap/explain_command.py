@@ -2,47 +2,37 @@
 
 from __future__ import annotations
 
-import inspect
+import hashlib
 import json
 import time
 from argparse import Namespace
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from polyshap._types import IntArray
 from polyshap.data_files import choose_rows, read_table, select_columns, write_table
-from polyshap.errors import ArgumentError, FileFormatError
+from polyshap.errors import ArgumentError, FileFormatError, optional_import
+from polyshap.execution.cache import Cache
 from polyshap.explain import auto_budget, explain
-from polyshap.explanation import Explanation
+from polyshap.explain_output import Run
 from polyshap.model_files import LoadedModel, Permissions, load_model
 from polyshap.models import as_model
-from polyshap.text_tables import bar, number, printable, text_table
 
-__all__ = ["OUTPUT_SUFFIXES", "Run", "as_json", "as_text", "run_explain", "takes_jobs"]
+__all__ = ["OUTPUT_SUFFIXES", "run_explain"]
 
-OUTPUT_SUFFIXES = (".parquet", ".csv", ".npz")
+OUTPUT_SUFFIXES = (".parquet", ".csv", ".npz", ".html")
 # Rows of DATA that stand for the background unless a file is given: errors of the mean prediction over 100
 # rows are a tenth of its spread, and more rows cost as much more time.
 _BACKGROUND = 100
 
 
-@dataclass(frozen=True, eq=False)
-class Run:
-    """What was explained: the explanation, and which rows of DATA it holds."""
-
-    explanation: Explanation
-    rows: IntArray
-
-
 def run_explain(options: Namespace, call: str, say: Callable[[str], None]) -> Run | None:
     """Load, explain, write; None after a dry run. `say` shows a line that is no result."""
     outputs = [Path(path) for path in options.out]
-    reports = [Path(options.report)] if options.report else []
-    _check_paths([*outputs, *reports], outputs)
+    _check_paths(outputs, options.report)
     groups = _groups(options.groups)
     loaded = load_model(options.model, Permissions(options.allow_pickle, tuple(options.trust)))
     data = read_table(options.data, "DATA")
@@ -55,40 +45,71 @@ def run_explain(options: Namespace, call: str, say: Callable[[str], None]) -> Ru
     if options.dry_run:
         _forecast(options, loaded, X, background, say)
         return None
-    extra = {"n_jobs": options.n_jobs} if takes_jobs() else {}
-    explanation = explain(
-        loaded.model,
-        X,
-        background,
-        budget=options.budget,
-        estimator=options.estimator,
-        groups=groups,
-        outputs=_outputs(options, loaded),
-        imputer=options.imputer,
-        tolerance=options.tolerance,
-        random_state=options.seed,
-        batch_size=options.batch_size,
-        progress=False if options.quiet else None,
-        method=options.method,
-        feature_names=names if isinstance(X, np.ndarray) else None,
-        **extra,
-    )
+    with _cluster(options.scheduler) as executor:
+        explanation = explain(
+            loaded.model,
+            X,
+            background,
+            budget=options.budget,
+            estimator=options.estimator,
+            groups=groups,
+            outputs=_outputs(options, loaded),
+            imputer=options.imputer,
+            tolerance=options.tolerance,
+            random_state=options.seed,
+            batch_size=options.batch_size,
+            n_jobs=options.n_jobs,
+            executor=executor,
+            cache=_kept(options, loaded),
+            progress=False if options.quiet else None,
+            method=options.method,
+            feature_names=names if isinstance(X, np.ndarray) else None,
+        )
     run = Run(explanation, rows)
+    pages = [Path(options.report)] if options.report else []
     for path in outputs:
+        if path.suffix == ".html":
+            pages.append(path)
+            continue
         _write(run, path)
         say(f"wrote {path}")
-    if options.report:
-        explanation.report(options.report, call=call, row_labels=[str(row) for row in rows])
-        say(f"wrote {options.report}")
+    for path in pages:
+        explanation.report(path, call=call, row_labels=[str(row) for row in rows])
+        say(f"wrote {path}")
     return run
 
 
-def _check_paths(paths: Sequence[Path], outputs: Sequence[Path]) -> None:
+def _kept(options: Namespace, loaded: LoadedModel) -> Cache | None:
+    """Where values are kept: under the content of the model's file, as pickles differ between sessions."""
+    if options.resume is None:
+        return None
+    path = Path(options.model)
+    if not path.is_file():
+        return Cache(options.resume)
+    name = as_model(loaded.model, options.method).name
+    return Cache(options.resume, f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}")
+
+
+def _cluster(address: str | None) -> AbstractContextManager[Any]:
+    """A client of a Dask cluster, closed at the end; nothing without an address."""
+    if address is None:
+        return nullcontext()
+    distributed = optional_import("distributed", extra="dask", purpose="--scheduler")
+    try:
+        client: AbstractContextManager[Any] = distributed.Client(address)
+    except (OSError, ValueError) as error:
+        raise ArgumentError(
+            f"--scheduler must be the address of a Dask scheduler. Got {address!r}: {error}"
+        ) from error
+    return client
+
+
+def _check_paths(outputs: Sequence[Path], report: str | None) -> None:
     """Before anything expensive: suffixes, and folders that do not exist."""
     for path in outputs:
         if path.suffix not in OUTPUT_SUFFIXES:
             raise ArgumentError(f"--out must end in {', '.join(OUTPUT_SUFFIXES)}. Got {str(path)!r}.")
-    for path in paths:
+    for path in [*outputs, *([Path(report)] if report else [])]:
         if not path.parent.is_dir():
             raise ArgumentError(f"There is no folder {str(path.parent)!r} to write {path.name!r} into.")
 
@@ -176,110 +197,3 @@ def _write(run: Run, path: Path) -> None:
     table = run.explanation.to_frame()
     table["row"] = run.rows[table["row"].to_numpy()]
     write_table(table, path)
-
-
-def as_json(run: Run) -> str:
-    """Everything in one JSON object; what is not a number there becomes null."""
-    x = run.explanation
-    found = {
-        "model": x.diagnostics.details.get("model"),
-        "estimator": x.diagnostics.estimator,
-        "n_evaluations": x.n_evaluations,
-        "converged": x.diagnostics.converged,
-        "warnings": list(x.diagnostics.warnings),
-        "feature_names": list(x.feature_names),
-        "output_names": list(x.output_names) if isinstance(x.output_names, tuple) else x.output_names,
-        "rows": run.rows.tolist(),
-        "base_values": _plain(x.base_values),
-        "predictions": _plain(x.predictions),
-        "values": _plain(x.values),
-        "standard_errors": _plain(x.standard_errors),
-        "data": _plain(x.data),
-    }
-    return json.dumps(found, allow_nan=False, default=str)
-
-
-def _plain(value: Any) -> Any:
-    """Nested lists; NaN and infinity, which JSON does not know, as null."""
-    if isinstance(value, np.ndarray):
-        return _plain(value.tolist())
-    if isinstance(value, list):
-        return [_plain(one) for one in value]
-    if isinstance(value, float) and not np.isfinite(value):
-        return None
-    return value
-
-
-def takes_jobs() -> bool:
-    """Whether `explain` can use several processes."""
-    return "n_jobs" in inspect.signature(explain).parameters
-
-
-# A row's table on a terminal; more rows than this are summed up instead.
-_MOST_ROWS_SHOWN = 3
-
-
-def as_text(run: Run, n_features: int) -> str:
-    """Tables for a terminal: each row where they are few, and the features that matter over all rows."""
-    x = run.explanation
-    names = x.output_names if isinstance(x.output_names, tuple) else (None,)
-    blocks = [
-        f"{x.diagnostics.details.get('model', 'model')}: {len(x)} rows, {len(x.feature_names)} features, "
-        f"{x.n_evaluations:,} coalitions evaluated ({x.diagnostics.estimator})"
-    ]
-    for position, name in enumerate(names):
-        one = x if name is None else x[..., position]
-        heading = "" if name is None else f", output {printable(name)}"
-        if len(x) <= _MOST_ROWS_SHOWN:
-            blocks += [_row_text(one[i], int(run.rows[i]), heading, n_features) for i in range(len(x))]
-        else:
-            blocks.append(_global_text(one, heading, n_features))
-    return "\n\n".join(blocks)
-
-
-def _row_text(row: Explanation, number_of_row: int, heading: str, n_features: int) -> str:
-    order = np.argsort(-np.abs(row.values), kind="stable")[:n_features]
-    largest = float(np.abs(row.values).max())
-    scale = largest or 1.0
-    lines = [
-        (
-            row.feature_names[j],
-            _short(row.data[j]),
-            number(row.values[j], largest, signed=True),
-            "" if row.standard_errors is None else "± " + number(1.96 * row.standard_errors[j], largest),
-            bar(row.values[j] / scale),
-        )
-        for j in order
-    ]
-    rest = row.values.sum() - row.values[order].sum()
-    if len(order) < len(row.values):
-        others = f"{len(row.values) - len(order)} others"
-        lines.append((others, "", number(rest, largest, signed=True), "", bar(rest / scale)))
-    title = (
-        f"row {number_of_row}{heading}: prediction {float(row.predictions):.6g}, "
-        f"base value {float(row.base_values):.6g}"
-    )
-    return title + "\n" + text_table(("feature", "is", "contributes", "95 %", ""), lines, left=(0, 4))
-
-
-def _global_text(x: Explanation, heading: str, n_features: int) -> str:
-    importance = np.abs(x.values).mean(axis=0)
-    order = np.argsort(-importance, kind="stable")[:n_features]
-    largest = float(importance.max())
-    errors = None if x.standard_errors is None else 1.96 * x.standard_errors.mean(axis=0)
-    lines = [
-        (
-            x.feature_names[j],
-            number(importance[j], largest),
-            "" if errors is None else "± " + number(errors[j], largest),
-            bar(importance[j] / (largest or 1.0)),
-        )
-        for j in order
-    ]
-    title = f"mean absolute contribution over {len(x)} rows{heading}"
-    return title + "\n" + text_table(("feature", "mean |value|", "95 %", ""), lines, left=(0, 3))
-
-
-def _short(value: Any) -> str:
-    text = f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
-    return text if len(text) <= 24 else text[:23] + "…"

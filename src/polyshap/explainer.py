@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from polyshap._types import Estimator, FloatArray
-from polyshap.errors import PolyshapWarning
+from polyshap.calls import options_text
+from polyshap.errors import ArgumentError, PolyshapWarning
 from polyshap.execution.cache import Cache
 from polyshap.execution.options import Execution
 from polyshap.execution.progress import ProgressCallback
@@ -23,9 +24,9 @@ from polyshap.explanation import Explanation
 from polyshap.games.imputers import Imputer
 from polyshap.models import Method
 from polyshap.parts import columns_of, native, part_columns
+from polyshap.plans import Plan
 from polyshap.players import Groups
 from polyshap.prepared import Prepared, prepare
-from polyshap.rowwise import Plan
 
 __all__ = ["Explainer"]
 
@@ -114,8 +115,15 @@ class Explainer:
             execution=self._execution,
             shared=self.shared,
             independent_designs=self.independent_designs,
+            call=self._written(budget),
         )
         return found[0] if single else found
+
+    def _written(self, budget: int | str | None) -> str:
+        """The call as text."""
+        options = options_text(type(self), self.get_params(), self.prepared.seed)
+        called = "(X)" if budget is None else f"(X, budget={budget!r})"
+        return f"polyshap.Explainer(model, background{options}){called}"
 
     def partition(self, frame: Any, *, keep: Sequence[str] = ()) -> Any:
         """Rows in, values out: for `mapInPandas`, `map_partitions`, `map_batches` and the like.
@@ -222,4 +230,9 @@ class Explainer:
 
     def set_params(self, **params: Any) -> Explainer:
         """A new explainer with other options; this one stays as it is."""
+        if unknown := sorted(params.keys() - self.get_params().keys()):
+            raise ArgumentError(
+                f"`params` must be options of an explainer, {', '.join(self.get_params())}. "
+                f"Got {', '.join(unknown)}."
+            )
         return type(self)(**(self.get_params() | params))

@@ -98,11 +98,13 @@ class Explanation:
         return {**vars(self), "again": None}  # it holds the model
 
     def __repr__(self) -> str:
+        rows = "one row" if self.is_row or len(self) == 1 else f"{len(self)} rows"
+        outputs = f", {self.values.shape[-1]} outputs" if self.has_outputs else ""
         errors = "" if self.standard_errors is None else ", with standard errors"
+        values = np.array2string(self.values, precision=4, threshold=100, edgeitems=2)
         return (
-            f"Explanation of {'one row' if self.is_row else f'{len(self)} rows'}, {len(self.feature_names)} "
-            f"features{f', {self.values.shape[-1]} outputs' if self.has_outputs else ''}{errors} "
-            f"({self.diagnostics.estimator}, {self.n_evaluations} evaluations)\n{self.values!r}"
+            f"Explanation of {rows}, {len(self.feature_names)} features{outputs}{errors} "
+            f"({self.diagnostics.estimator}, {self.n_evaluations} evaluations)\n{values}"
         )
 
     @property
@@ -263,7 +265,7 @@ class Explanation:
         save(self, path)
 
     def to_shap(self) -> Any:
-        """A `shap.Explanation`, which shap's plots draw; bounds are one standard error away."""
+        """A `shap.Explanation`, which shap's plots draw, with 95 % bounds."""
         from polyshap.interop.shap import to_shap
 
         return to_shap(self)

@@ -56,6 +56,10 @@ def read(data: Any, argument: str, names: Sequence[str] | None = None) -> Table:
     """A user's array or frame as a table; `argument` is its name in messages."""
     if _is_frame(data):
         return _read_frame(data, argument)
+    if isinstance(data, np.ma.MaskedArray):
+        raise ArgumentTypeError(_wanted(argument, data) + " Use .filled(numpy.nan).")
+    if hasattr(data, "toarray"):
+        raise ArgumentTypeError(_wanted(argument, data) + " Use .toarray().")
     if hasattr(data, "detach") and hasattr(data, "cpu"):  # a torch tensor
         data = data.detach().cpu().numpy()
     try:
@@ -260,7 +264,10 @@ class FrameTable:
                 f"`{argument}` must have the columns of `background`. "
                 f"Missing: {missing or 'none'}. Not in the background: {extra or 'none'}."
             )
-        frame = rows.frame.select(self.frame.columns)
+        import narwhals as nw
+
+        # by expressions: labels may be numbers
+        frame = rows.frame.select(nw.col(name) for name in self.frame.columns)
         for name in self.frame.columns:
             frame = frame.with_columns(
                 as_column(frame.get_column(name), self.frame.get_column(name), argument)
@@ -279,10 +286,13 @@ def _read_frame(data: Any, argument: str) -> FrameTable:
     try:
         frame = nw.from_native(data, eager_only=True)
     except nw.exceptions.DuplicateError as error:
-        raise ArgumentError(f"`{argument}` must have different column names. {error}") from error
+        text = " ".join(str(error).split())
+        raise ArgumentError(f"`{argument}` must have different column names. {text}") from error
     except TypeError as error:
         hint = " Call .collect() first." if hasattr(data, "collect") else ""
-        hint = " Use .to_frame().T for one row." if hasattr(data, "to_frame") else hint
+        if hasattr(data, "to_frame"):
+            one = "frame.iloc[[0]]" if pandas_like else "frame[:1]"
+            hint = f" Of a frame, {one} is one row."
         raise ArgumentTypeError(_wanted(argument, data) + hint) from error
     if len(set(map(str, frame.columns))) < len(frame.columns):
         raise ArgumentError(f"`{argument}` must have different column names. Got {list(frame.columns)}.")

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polyshap._types import FloatArray
 from polyshap.errors import ArgumentError, ArgumentTypeError, GameShapeError
+from polyshap.networks import TORCH_ROWS, onnx_function, torch_function
 
 __all__ = ["METHODS", "Method", "Model", "as_model", "numbers"]
 
@@ -62,8 +62,8 @@ def numbers(answer: Any, n_rows: int) -> FloatArray:
             answer = getattr(answer, method)()
     try:
         array = np.asarray(answer)
-        if array.dtype.kind in "USM":
-            raise ValueError("text")
+        if answer is None or array.dtype.kind in "cMSU":
+            raise ValueError("not numbers")
         values = array.astype(float)
     except (TypeError, ValueError) as error:
         shown = str(answer).replace("\n", " ")[:60]
@@ -99,6 +99,10 @@ def as_model(model: Any, method: Method = "auto", output_names: Sequence[str] | 
     """
     if method not in METHODS:
         raise ArgumentError(f"`method` must be one of {', '.join(METHODS)}. Got {method!r}.")
+    if isinstance(model, type) and any(hasattr(model, name) for name in METHODS[1:]):
+        raise ArgumentTypeError(
+            f"`model` must be a fitted model. Got the class {model.__name__}: make and fit one."
+        )
     build = next((build for fits, build in _ADAPTERS if fits(model)), None)
     if build is None:
         raise ArgumentTypeError(
@@ -195,81 +199,11 @@ def _catboost_model(model: Any, method: Method) -> Model:
 
 
 def _torch_module(model: Any, method: Method) -> Model:
-    import torch
-
-    first = next(model.parameters(), None)
-    if first is None:
-        first = next(model.buffers(), torch.zeros(0))
-    dtype = first.dtype if first.dtype.is_floating_point else torch.get_default_dtype()
-
-    def predict(rows: Any) -> NDArray[Any]:
-        array = rows if isinstance(rows, np.ndarray) else np.asarray(rows.to_numpy())
-        training = [module for module in model.modules() if module.training]
-        model.eval()
-        try:
-            with torch.no_grad():
-                given = torch.as_tensor(np.ascontiguousarray(array)).to(device=first.device, dtype=dtype)
-                answer = model(given)
-                return np.asarray(answer.to(dtype=torch.float64).cpu().numpy())
-        finally:
-            for module in training:
-                module.training = True
-
-    return Model(predict, f"torch {type(model).__name__}", rows_per_call=_TORCH_ROWS)
-
-
-# Activations of a network take far more memory than its input; 4,096 rows hide the cost of a call.
-_TORCH_ROWS = 4096
+    return Model(torch_function(model), f"torch {type(model).__name__}", rows_per_call=TORCH_ROWS)
 
 
 def _onnx_session(model: Any, method: Method) -> Model:
-    inputs, output = model.get_inputs(), _onnx_output(model, method)
-
-    def predict(rows: Any) -> Any:
-        answer = model.run([output], _onnx_feed(inputs, rows))[0]
-        if isinstance(answer, list) and answer and isinstance(answer[0], dict):  # a map of class to score
-            return np.array([list(row.values()) for row in answer])
-        return answer
-
-    return Model(predict, "ONNX session")
-
-
-_ONNX_TYPES = {
-    "tensor(float)": np.float32,
-    "tensor(double)": np.float64,
-    "tensor(float16)": np.float16,
-    "tensor(int64)": np.int64,
-    "tensor(int32)": np.int32,
-    "tensor(bool)": np.bool_,
-    "tensor(string)": np.object_,
-}
-
-
-def _onnx_feed(inputs: Sequence[Any], rows: Any) -> dict[str, NDArray[Any]]:
-    """One matrix, or one column for each named input."""
-    kinds = [_ONNX_TYPES.get(given.type, np.float32) for given in inputs]
-    if len(inputs) == 1:
-        array = rows if isinstance(rows, np.ndarray) else np.asarray(rows.to_numpy())
-        return {inputs[0].name: array.astype(kinds[0])}
-    columns = list(rows.T) if isinstance(rows, np.ndarray) else [rows[given.name] for given in inputs]
-    return {
-        given.name: np.asarray(column).astype(kind).reshape(-1, 1)
-        for given, column, kind in zip(inputs, columns, kinds, strict=True)
-    }
-
-
-def _onnx_output(session: Any, method: Method) -> str:
-    """The scores of a classifier rather than its label; the first numeric output otherwise."""
-    outputs = session.get_outputs()
-    scores = [out for out in outputs if "float" in out.type or "double" in out.type]
-    if not scores:
-        raise ArgumentError(
-            "`model` must have a floating point output to explain. Got "
-            + ", ".join(f"{out.name}: {out.type}" for out in outputs)
-            + "."
-        )
-    likely = [out for out in scores if "prob" in out.name.lower()]
-    return str((likely or scores)[0].name)
+    return Model(onnx_function(model), "ONNX session")
 
 
 # the first row that fits is taken; every library's own class comes before the duck types

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
@@ -14,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from polyshap._types import FloatArray
-from polyshap.errors import ArgumentError, CacheMismatchError, StorageError, optional_import
+from polyshap.errors import UNFINISHED, ArgumentError, FileFormatError
 from polyshap.execution.cache import fingerprint
 from polyshap.execution.options import Execution
+from polyshap.execution.part_files import PartFolder, parquet
 from polyshap.execution.progress import track
 from polyshap.execution.workers import run_stream
 from polyshap.explanation import Explanation
@@ -38,7 +38,6 @@ __all__ = [
 
 # Rows of a part: at 10 ms a row what a worker does in 100 s, and what is repeated when it dies.
 PART_ROWS = 10_000
-_MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True)
@@ -63,8 +62,7 @@ class Parts:
 
     def __iter__(self) -> Iterator[Any]:
         """The parts as pyarrow tables, one in memory at a time."""
-        parquet = _parquet()
-        return (parquet.read_table(file) for file in self.files)
+        return (parquet().read_table(file) for file in self.files)
 
 
 @dataclass(frozen=True)
@@ -77,6 +75,12 @@ class Part:
     file: str | None = None
     group: int = 0
     rows: Any = None
+
+    @property
+    def label(self) -> str:
+        """Where the rows are, for messages."""
+        place = "`X`" if self.file is None else self.file + f", row group {self.group}" * bool(self.group)
+        return f"rows {self.start}..{self.stop - 1} of {place}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,16 +98,22 @@ class PartWork:
         from polyshap.explain import explain_prepared
 
         rows = part.rows if part.file is None else _read(part, self.prepared.background)
-        found = explain_prepared(
-            self.prepared,
-            rows,
-            budget=self.budget,
-            tolerance=self.tolerance,
-            execution=Execution(progress=False),
-            shared=self.shared,
-            independent_designs=self.independent_designs,
-        )
-        _write(columns_of(found), _file(Path(self.folder), part.number))
+        try:
+            found = explain_prepared(
+                self.prepared,
+                rows,
+                budget=self.budget,
+                tolerance=self.tolerance,
+                execution=Execution(progress=False),
+                shared=self.shared,
+                independent_designs=self.independent_designs,
+            )
+        except UNFINISHED as error:
+            error.add_note(
+                f"`row` and `observed` count from the first of {part.label}. Parts that were done are kept."
+            )
+            raise
+        PartFolder(Path(self.folder)).write(columns_of(found), part.number)
         return len(found)
 
 
@@ -162,18 +172,20 @@ def is_files(X: Any) -> bool:
 def stored_seed(out: str | Path) -> int | None:
     """The seed of the run whose parts are in a folder, so that another run goes on with it."""
     try:
-        seed = json.loads((Path(out) / _MANIFEST).read_text())["random_state"]
-    except (OSError, ValueError, KeyError, TypeError):
+        about = PartFolder(Path(out)).about()
+    except FileFormatError:
         return None
-    return int(seed)
+    seed = (about or {}).get("random_state")
+    return None if seed is None else int(seed)
 
 
 def explain_parts(work: PartWork, X: Any, options: Execution) -> Parts:
     """Explain rows of files or of a table, part by part; parts that are there are left as they are."""
-    folder = Path(work.folder)
+    folder = PartFolder(Path(work.folder))
     parts = _file_parts(X) if is_files(X) else _table_parts(X)
-    _claim(folder, work, parts)
-    missing = [part for part in parts if not _file(folder, part.number).exists()]
+    folder.claim(_about(work, parts))
+    present = folder.present((part.number, part.stop - part.start) for part in parts)
+    missing = [part for part in parts if part.number not in present]
     waiting = iter(missing)
     total = sum(part.stop - part.start for part in missing)
     with options.workers() as workers, track(total, options.progress, "row") as advance:
@@ -181,15 +193,8 @@ def explain_parts(work: PartWork, X: Any, options: Execution) -> Parts:
         with closing(stream):
             for _, n_rows in stream:
                 advance(n_rows)
-    files = tuple(_file(folder, part.number) for part in parts)
-    return Parts(folder, files, sum(part.stop - part.start for part in parts), len(missing))
-
-
-def _parquet() -> Any:
-    optional_import("pyarrow", extra="dask", purpose="out=")
-    import pyarrow.parquet
-
-    return pyarrow.parquet
+    files = tuple(folder.file(part.number) for part in parts)
+    return Parts(folder.path, files, sum(part.stop - part.start for part in parts), len(missing))
 
 
 def _file_parts(X: Any) -> list[Part]:
@@ -197,10 +202,9 @@ def _file_parts(X: Any) -> list[Part]:
     files = [file for pattern in patterns for file in sorted(glob.glob(str(pattern)))]
     if not files:
         raise ArgumentError(f"`X` must name Parquet files. Got {X!r}, which matches none.")
-    parquet = _parquet()
     parts: list[Part] = []
     for file in files:
-        about = parquet.ParquetFile(file).metadata
+        about = parquet().read_metadata(file)
         for group in range(about.num_row_groups):
             n_rows = about.row_group(group).num_rows
             for start in range(0, n_rows, PART_ROWS):
@@ -224,11 +228,10 @@ def _rows(X: Any, start: int, stop: int) -> Any:
 def _read(part: Part, background: Table) -> Any:
     """Rows of a file, as the background is: a frame of its library, or an array of its columns."""
     assert part.file is not None
-    file = _parquet().ParquetFile(part.file)
+    file = parquet().ParquetFile(part.file)
     names = list(background.names)
     known = set(file.schema_arrow.names) >= set(names)
-    table = file.read_row_group(part.group, columns=names if known else None)
-    table = table.slice(part.start, part.stop - part.start)
+    table = _slice(file, part, names if known else None)
     if isinstance(background, ArrayTable):
         return np.stack([np.asarray(column) for column in table.columns], axis=1)
     assert isinstance(background, FrameTable)
@@ -242,34 +245,29 @@ def _read(part: Part, background: Table) -> Any:
     return table
 
 
-def _file(folder: Path, number: int) -> Path:
-    return folder / f"part-{number:06d}.parquet"
-
-
-def _write(columns: Mapping[str, FloatArray], file: Path) -> None:
-    """All of a part or nothing: it gets its name when it is complete."""
+def _slice(file: Any, part: Part, columns: list[str] | None) -> Any:
+    """The part's rows; the group is read in steps, as it may hold a million rows where a part has 10,000."""
     import pyarrow
 
-    draft = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        _parquet().write_table(pyarrow.table(dict(columns)), draft)
-        os.replace(draft, file)
-    except OSError as error:
-        draft.unlink(missing_ok=True)
-        raise StorageError(
-            f"`out` must be a folder that can be written from every worker. {str(file)!r} cannot: {error}. "
-            "Parts written before are kept; run again to go on."
-        ) from error
+    kept, start = [], 0
+    for batch in file.iter_batches(PART_ROWS, row_groups=[part.group], columns=columns):
+        first, last = max(part.start - start, 0), min(part.stop - start, len(batch))
+        if first < last:
+            kept.append(batch.slice(first, last - first))
+        start += len(batch)
+        if start >= part.stop:
+            break
+    return pyarrow.Table.from_batches(kept)
 
 
-def _claim(folder: Path, work: PartWork, parts: Sequence[Part]) -> None:
-    """The folder belongs to one run; another model, seed, budget or other rows are refused."""
+def _about(work: PartWork, parts: Sequence[Part]) -> dict[str, Any]:
+    """What a run is known by: another model, seed, budget or other rows make another run."""
     try:
         model = fingerprint(work.prepared.model.function)
     except ArgumentError:
         model = work.prepared.model.name
     sources = [(part.file, part.group, part.start, part.stop) for part in parts]
-    about = {
+    return {
         "random_state": work.prepared.seed,
         "budget": work.budget,
         "tolerance": work.tolerance,
@@ -278,20 +276,3 @@ def _claim(folder: Path, work: PartWork, parts: Sequence[Part]) -> None:
         "rows": fingerprint(sources),
         "model": model,
     }
-    manifest = folder / _MANIFEST
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if not manifest.exists():
-            manifest.write_text(json.dumps(about, indent=1))
-            return
-    except OSError as error:
-        raise StorageError(
-            f"`out` must be a folder that can be written. {str(folder)!r} cannot: {error}. Give another."
-        ) from error
-    stored = json.loads(manifest.read_text())
-    different = [name for name in about if stored.get(name) != about[name]]
-    if different:
-        raise CacheMismatchError(
-            f"`out` must be a new folder or one with parts of this run. {str(folder)!r} holds parts of a run "
-            f"with another {', '.join(different)}. Give another folder, or repeat the options of that run."
-        )

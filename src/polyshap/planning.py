@@ -12,8 +12,9 @@ import numpy as np
 from polyshap._types import BoolMatrix, IntArray
 from polyshap.estimation import choose
 from polyshap.estimators.adaptive import Adaptive
+from polyshap.plans import Plan, plan_for
 from polyshap.prepared import Prepared, Task
-from polyshap.rowwise import Plan, RowRun, plan_for
+from polyshap.rowwise import RowRun
 from polyshap.sharing import PILOT_PAIRS, PILOT_ROWS, OneRowBackground, learn_shared
 
 __all__ = ["Planner"]

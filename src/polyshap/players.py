@@ -121,19 +121,29 @@ def _column(member: str | int, names: Sequence[str], group: str) -> int:
 def one_hot_groups(table: Table) -> dict[str, list[str]]:
     """Indicator columns that share a prefix ("colour_red", "colour=blue") and exclude each other.
 
-    A group needs two columns of zeros and ones or more, at most one of which is on in any row.
+    A group needs two columns of zeros and ones or more, at most one of which is on in any row. Levels may
+    hold separators themselves ("rooms_2.5"): the shortest prefix whose columns exclude each other counts.
     """
+    columns, names = table.columns(), table.names
     candidates: dict[str, list[int]] = {}
-    columns = table.columns()
-    for index, name in enumerate(table.names):
-        prefix = re.match(r"(.+)(?:=|_|\[|\.)[^=_\[.]+", name)
-        if prefix and _is_indicator(columns[index]):
-            candidates.setdefault(prefix.group(1), []).append(index)
-    return {
-        prefix: [table.names[index] for index in members]
-        for prefix, members in candidates.items()
-        if len(members) > 1 and np.sum([columns[j].astype(float) for j in members], axis=0).max() <= 1
-    }
+    for index, name in enumerate(names):
+        if _is_indicator(columns[index]):
+            for prefix in _prefixes(name):
+                candidates.setdefault(prefix, []).append(index)
+    found: dict[str, list[int]] = {}
+    for prefix in sorted(candidates, key=len):
+        taken = {index for members in found.values() for index in members}
+        members = [index for index in candidates[prefix] if index not in taken]
+        if len(members) > 1 and np.sum([columns[j].astype(float) for j in members], axis=0).max() <= 1:
+            found[prefix] = members
+    in_order = sorted(found.items(), key=lambda item: item[1])
+    return {prefix: [names[index] for index in members] for prefix, members in in_order}
+
+
+def _prefixes(name: str) -> list[str]:
+    """What stands before each separator; the step in scikit-learn's `step__column_level` is none."""
+    start = name.find("__") + 2 if "__" in name else 1
+    return [name[: m.start()] for m in re.finditer(r"[=_\[.]", name) if start < m.start() < len(name) - 1]
 
 
 def _is_indicator(values: NDArray[np.generic]) -> bool:

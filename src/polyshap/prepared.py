@@ -14,7 +14,8 @@ from polyshap._types import BoolMatrix, Estimator, FloatArray, IntArray
 from polyshap.errors import ArgumentError
 from polyshap.execution.batching import Batching, ask, coalition_values
 from polyshap.frames import ArrayTable, FrameTable, Table, read
-from polyshap.games.imputers import Bound, Filling, Imputer, as_imputer
+from polyshap.games.fillings import Bound, Filling
+from polyshap.games.imputers import Imputer, as_imputer
 from polyshap.games.masking import MaskingGame
 from polyshap.games.path_dependent import PathDependent, PathDependentGames
 from polyshap.models import Method, Model, as_model
@@ -223,6 +224,11 @@ def prepare(
             "`background` must be rows to fill absent features from. Got None. Give some training rows."
         )
     table = read(background, "background", feature_names)
+    if feature_names is not None and table.names != tuple(map(str, feature_names)):
+        raise ArgumentError(
+            "`feature_names` must be left out for a DataFrame, whose columns have names. "
+            f"Got {', '.join(map(str, feature_names))}."
+        )
     _check_names(wrapped, table)
     seed = _seed(random_state)
     filling: Filling | PathDependent

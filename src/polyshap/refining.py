@@ -11,9 +11,10 @@ import numpy as np
 from polyshap._types import BoolMatrix, FloatArray, IntArray
 from polyshap.coalitions import log_shapley_kernel, pack, sizes_of
 from polyshap.estimators.adaptive import Adaptive
+from polyshap.plans import Plan
 from polyshap.results import Observations
-from polyshap.rowwise import Plan
 from polyshap.sampling import Sample
+from polyshap.stages import both_ends
 
 __all__ = ["KnownGames", "refined_plan"]
 
@@ -31,8 +32,7 @@ class _KnownGame:
 
     def __call__(self, coalitions: BoolMatrix) -> FloatArray:
         old = self.observed
-        n_players = old.n_players
-        ends = np.array([np.zeros(n_players, dtype=bool), np.ones(n_players, dtype=bool)])
+        ends = both_ends(old.n_players)
         keys = [row.tobytes() for row in pack(np.concatenate([ends, old.sample.coalitions]))]
         known = dict(zip(keys, np.concatenate([[old.empty], [old.grand], old.values]), strict=True))
         asked = [row.tobytes() for row in pack(coalitions)]

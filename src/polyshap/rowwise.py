@@ -1,108 +1,32 @@
-"""Many rows of one model: designs, observations and fits, row by row or together.
+"""Many rows of one model: observations and fits, row by row or together.
 
-A design is data-free and drawn once for each number of active players, so all rows share it. A row's values
-never depend on which other rows are explained. With a tolerance a row is observed in stages, each twice the
-one before, along one design: the coalitions of an early stage are the first of the late ones.
+A row's values never depend on which other rows are explained. With a tolerance a row is observed in stages,
+each twice the one before, along one design: the coalitions of an early stage are the first of the late ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from functools import partial
+from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from polyshap._types import BoolMatrix, Estimator, FloatArray, IntArray
+from polyshap._types import BoolMatrix, FloatArray, IntArray
 from polyshap.errors import UNFINISHED, GameError, InterruptedRun, WorkerError
-from polyshap.estimators.adaptive import Adaptive
-from polyshap.estimators.exact import Exact
-from polyshap.estimators.kaddshap import KAddSHAP
-from polyshap.estimators.polyshap import OddRegression, PolySHAP
 from polyshap.execution.evaluate import evaluate
 from polyshap.execution.pools import Workers
+from polyshap.execution.staged import extended
 from polyshap.explanation import Fitted
+from polyshap.plans import Plan, extends, rows_together
 from polyshap.results import Diagnostics, Estimate, Observations
-from polyshap.sampling import Sample
-from polyshap.sharing import OneRowBackground
+from polyshap.stages import both_ends, merged, observations
 
-__all__ = ["Jobs", "Plan", "RowResult", "RowRun", "explain_rows", "plan_for"]
+__all__ = ["Jobs", "Plan", "RowResult", "RowRun", "explain_rows"]
 
-# These treat each column of values alone, so many rows are fitted at once with one factorisation.
-_COLUMNWISE = (Exact, KAddSHAP, OddRegression, OneRowBackground, PolySHAP)
-_DESIGN_STREAM, _ROW_STREAM = 1, 4
-# Bytes of values that rows may hold while they wait for a joint fit.
-_JOINT_BYTES = 128 << 20
 # Bytes of values that an explanation keeps, to be refined later.
 _KEPT_BYTES = 256 << 20
-# Pairs a player in the first of the stages: fewer tell too little about the error to stop on.
-_FIRST_PAIRS = 3
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """What rows that are fitted together have in common.
-
-    Attributes
-    ----------
-    estimator : Estimator
-    players : ndarray of int
-        Whom the columns of the design stand for.
-    design : Sample
-    stages : tuple of int
-        Pairs (or coalitions of an unpaired design) that are observed after each stage.
-    budget : int
-    stream : tuple of int
-        Seed of the design.
-    """
-
-    estimator: Estimator
-    players: IntArray
-    design: Sample
-    stages: tuple[int, ...]
-    budget: int
-    stream: tuple[int, ...]
-
-    @property
-    def n_evaluations(self) -> int:
-        return len(self.design) + 2
-
-    def prefix(self, count: int) -> Sample:
-        """The first `count` pairs of the design."""
-        design = self.design
-        rows = np.arange(count)
-        if design.paired:
-            rows = np.concatenate([rows, rows + len(design) // 2])
-        return (
-            design
-            if len(rows) == len(design)
-            else Sample(design.coalitions[rows], design.log_weights[rows], design.paired)
-        )
-
-
-def plan_for(
-    estimator: Estimator,
-    players: IntArray,
-    budget: int,
-    seed: int,
-    *,
-    staged: bool = False,
-    digest: int | None = None,
-) -> Plan:
-    """Draw a design from the seed, the number of players and, where rows have their own, `digest`."""
-    n_players = len(players)
-    if n_players < 2:
-        nothing = Sample(np.empty((0, n_players), dtype=bool), np.empty(0), paired=True)
-        return Plan(estimator, players, nothing, (0,), budget, ())
-    own = (_DESIGN_STREAM, n_players) if digest is None else (_ROW_STREAM, n_players, digest)
-    stream = (seed, *own)
-    design = estimator.draw(n_players, budget, np.random.default_rng(stream))
-    units = len(design) // 2 if design.paired else len(design)
-    stages = [units]
-    while staged and design.paired and stages[0] > 2 * _FIRST_PAIRS * n_players:
-        stages.insert(0, (stages[0] + 1) // 2)
-    return Plan(estimator, players, design, tuple(stages), budget, stream)
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +76,8 @@ class RowRun:
         Over which the coalitions of a row are spread.
     seconds : float, optional
         For one call of the model, on workers.
+    advance : callable, optional
+        Told the row and the number of its coalitions that were just evaluated here.
     """
 
     game_of: Callable[[int, IntArray], Callable[[BoolMatrix], FloatArray]]
@@ -160,6 +86,7 @@ class RowRun:
     tolerance: float | None = None
     workers: Workers | None = None
     seconds: float | None = None
+    advance: Callable[[int, int], None] | None = None
 
     def __call__(self, plan: Plan, rows: Sequence[int], observe: Observe | None = None) -> list[RowResult]:
         """Explain rows that share their plan: observed one by one, or by `observe`, and fitted together."""
@@ -170,14 +97,14 @@ class RowRun:
             sample = plan.prefix(count)
             try:
                 for index, fresh in (observe or self._observe)(plan, pending, before, count):
-                    seen[index] = _merged(plan, seen.get(index), fresh, before, count)
+                    seen[index] = merged(plan, seen.get(index), fresh, before, count)
             except (*UNFINISHED, KeyboardInterrupt) as stop:
                 complete = [index for index in pending if len(seen.get(index, ())) == len(sample) + 2]
                 if complete:
-                    observed = [_observations(sample, seen[index]) for index in complete]
+                    observed = [observations(sample, seen[index]) for index in complete]
                     results.update(zip(complete, self._fitted(plan, complete, observed), strict=True))
                 raise _leaving(stop, plan, results, seen) from stop.__cause__
-            found = self._fitted(plan, pending, [_observations(sample, seen[i]) for i in pending])
+            found = self._fitted(plan, pending, [observations(sample, seen[i]) for i in pending])
             done = {index for index, one in zip(pending, found, strict=True) if one.converged is not False}
             results.update(zip(pending, found, strict=True))
             pending = [index for index in pending if index not in done]
@@ -198,9 +125,9 @@ class RowRun:
         asked = plan.design.coalitions[rows]
         if not before:
             known = 0 if self.empty is None else 1
-            asked = np.concatenate([_ends(len(plan.players))[known:], asked])
+            asked = np.concatenate([both_ends(len(plan.players))[known:], asked])
         try:
-            values = self._asked(self.game_of(index, plan.players), asked)
+            values = self._asked(index, self.game_of(index, plan.players), asked)
         except UNFINISHED as error:
             error.row = index
             error.observed = dict(zip([index], error.observed.values(), strict=False))
@@ -211,15 +138,18 @@ class RowRun:
 
     def observe(self, plan: Plan, index: int, count: int) -> Observations:
         """Both ends and the first `count` pairs of one row."""
-        return _observations(plan.prefix(count), self.fresh(plan, index, 0, count))
+        return observations(plan.prefix(count), self.fresh(plan, index, 0, count))
 
-    def _asked(self, game: Callable[[BoolMatrix], FloatArray], coalitions: BoolMatrix) -> FloatArray:
+    def _asked(
+        self, index: int, game: Callable[[BoolMatrix], FloatArray], coalitions: BoolMatrix
+    ) -> FloatArray:
         return evaluate(
             game,
             coalitions,
             batch_size=getattr(game, "batch_size", None),
             workers=self.workers,
             seconds=self.seconds,
+            advance=None if self.advance is None else partial(self.advance, index),
         )
 
     def _fitted(self, plan: Plan, rows: Sequence[int], observed: Sequence[Observations]) -> list[RowResult]:
@@ -227,7 +157,7 @@ class RowRun:
         first = observed[0]
         if first.n_players < 2:
             return [self._settled(plan, one) for one in observed]
-        if _extends(plan.estimator):
+        if extends(plan.estimator):
             observed = [first := self._grown(plan, rows[0], first)]
         together = first
         if len(observed) > 1:
@@ -246,22 +176,13 @@ class RowRun:
 
     def _grown(self, plan: Plan, index: int, observed: Observations) -> Observations:
         """An estimator that looks at the values before it asks for more: until it asks for none."""
-        game = self.game_of(index, plan.players)
-        assert isinstance(plan.estimator, Adaptive)
-        while more := plan.estimator.extend(observed, plan.budget, np.random.default_rng(plan.stream)):
-            try:
-                fresh = self._asked(game, more.coalitions)
-            except UNFINISHED as error:
-                seen = [(np.concatenate([_ends(len(plan.players)), observed.sample.coalitions]),
-                         np.concatenate([[observed.empty], [observed.grand], observed.values]))]  # fmt: skip
-                parts = [*seen, *(pair for pair in error.observed.values() if len(pair[1]))]
-                error.row = index
-                error.observed = {
-                    index: (np.concatenate([z for z, _ in parts]), np.concatenate([v for _, v in parts]))
-                }
-                raise
-            observed = _joined(observed, more, fresh)
-        return observed
+        game, rng = self.game_of(index, plan.players), np.random.default_rng(plan.stream)
+        try:
+            return extended(plan.estimator, observed, plan.budget, rng, lambda z: self._asked(index, game, z))
+        except UNFINISHED as error:
+            error.row = index
+            error.observed = dict(zip([index], error.observed.values(), strict=False))
+            raise
 
     def _settled(self, plan: Plan, observed: Observations) -> RowResult:
         """No player or one that can matter: it gets everything."""
@@ -311,40 +232,6 @@ class RowRun:
         return bool((errors.max(axis=0) <= self.tolerance * np.abs(total)).all())
 
 
-def _extends(estimator: Estimator) -> bool:
-    """Whether the estimator may ask for more than it drew first."""
-    return isinstance(estimator, Adaptive) and (
-        estimator.design == "sequential" or estimator.tolerance is not None
-    )
-
-
-def _joined(observed: Observations, more: Sample, values: FloatArray) -> Observations:
-    """Paired samples one after the other: first halves, then their complements."""
-    old, n_old, n_new = observed.sample, len(observed.sample) // 2, len(more) // 2
-
-    def both(before: NDArray[Any], after: NDArray[Any]) -> NDArray[Any]:
-        return np.concatenate([before[:n_old], after[:n_new], before[n_old:], after[n_new:]])
-
-    sample = Sample(
-        both(old.coalitions, more.coalitions), both(old.log_weights, more.log_weights), paired=True
-    )
-    return Observations(sample, both(observed.values, values), observed.empty, observed.grand)
-
-
-def _merged(plan: Plan, seen: FloatArray | None, fresh: FloatArray, before: int, count: int) -> FloatArray:
-    """Ends, first halves, then their complements."""
-    if seen is None:
-        return fresh
-    if not plan.design.paired:
-        return np.concatenate([seen, fresh])
-    new, middle = count - before, 2 + before
-    return np.concatenate([seen[:middle], fresh[:new], seen[middle:], fresh[new:]])
-
-
-def _ends(n_players: int) -> BoolMatrix:
-    return np.array([np.zeros(n_players, dtype=bool), np.ones(n_players, dtype=bool)])
-
-
 def _leaving(
     stop: GameError | WorkerError | InterruptedRun | KeyboardInterrupt,
     plan: Plan,
@@ -356,7 +243,7 @@ def _leaving(
     error.results = {**error.results, **results}
     observed = dict(error.observed)
     for index in seen.keys() - error.results.keys():
-        values, ends = seen[index], _ends(len(plan.players))
+        values, ends = seen[index], both_ends(len(plan.players))
         sample = plan.prefix((len(values) - 2) // (2 if plan.design.paired else 1))
         coalitions = np.concatenate([ends, sample.coalitions])
         if index in observed:
@@ -365,10 +252,6 @@ def _leaving(
         observed[index] = coalitions, values
     error.observed = observed
     return error
-
-
-def _observations(sample: Sample, seen: FloatArray) -> Observations:
-    return Observations(sample, seen[2:], seen[0], seen[1])
 
 
 def explain_rows(
@@ -380,23 +263,30 @@ def explain_rows(
 ) -> list[RowResult]:
     """All rows in order, each with its plan; rows of one plan are fitted together where columns are alone.
 
-    What goes wrong carries the rows that were finished.
+    `advance` hears of evaluations as they are made, and of those that a row could do without when it is
+    done, so that the time left is foreseen. What goes wrong carries the rows that were finished.
     """
     groups: list[list[int]] = []
     open_groups: dict[int, list[int]] = {}
     for index, plan in enumerate(plans):
         group = open_groups.get(id(plan))
-        if group is None or len(group) >= _rows_together(plan, n_outputs):
+        if group is None or len(group) >= rows_together(plan, n_outputs):
             group = open_groups[id(plan)] = []
             groups.append(group)
         group.append(index)
     results: dict[int, RowResult] = {}
+    heard = [0] * len(plans)
+
+    def hear(index: int, n_evaluations: int) -> None:
+        heard[index] += n_evaluations
+        advance(n_evaluations)
+
     try:
         left = _KEPT_BYTES
-        for index, result in _in_groups(run, plans, groups, jobs):
+        for index, result in _in_groups(replace(run, advance=hear), plans, groups, jobs):
             left -= 0 if result.observed is None else result.observed.values.nbytes
             results[index] = result if left > 0 else replace(result, observed=None)
-            advance(result.n_evaluations)
+            hear(index, max(0, plans[index].most_evaluations - heard[index]))
     except (*UNFINISHED, KeyboardInterrupt) as stop:
         raise _leaving(stop, plans[0], results, {}) from stop.__cause__
     return [results[index] for index in range(len(plans))]
@@ -412,16 +302,9 @@ def _in_groups(
         for group in groups:
             yield from zip(group, run(plans[group[0]], group), strict=True)
         return
+    run = replace(run, advance=None)  # it stays here
     yield from jobs.explain(run, plans, [group[0] for group in groups if len(group) == 1])
     observe = jobs.observer(run, plans)
     for group in groups:
         if len(group) > 1:
             yield from zip(group, run(plans[group[0]], group, observe), strict=True)
-
-
-def _rows_together(plan: Plan, n_outputs: int) -> int:
-    estimator = plan.estimator
-    given = isinstance(estimator, Adaptive) and estimator.prior is not None and not _extends(estimator)
-    if not given and not isinstance(estimator, _COLUMNWISE):
-        return 1
-    return max(1, _JOINT_BYTES // (8 * n_outputs * plan.n_evaluations))

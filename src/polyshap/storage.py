@@ -78,15 +78,40 @@ def load(path: str | Path) -> Explanation:
         ) from error
     if not isinstance(meta, dict) or meta.get("format") != _FORMAT:
         raise FileFormatError(f"`path` must be a file written by Explanation.save. {str(path)!r} is foreign.")
-    if meta.get("version", 0) > _VERSION:
-        raise FileFormatError(
-            f"{str(path)!r} has format version {meta['version']}, this polyshap reads up to {_VERSION}. "
-            "Upgrade polyshap."
-        )
     try:
-        return _rebuild(arrays, meta)
+        if meta.get("version", 0) > _VERSION:
+            raise FileFormatError(
+                f"{str(path)!r} has format version {meta['version']}, this polyshap reads up to {_VERSION}. "
+                "Upgrade polyshap."
+            )
+        found = _rebuild(arrays, meta)
+        _check_parts(found)
+    except FileFormatError:
+        raise
     except (KeyError, TypeError, ValueError) as error:
         raise FileFormatError(f"{str(path)!r} is damaged: {error!r}") from error
+    return found
+
+
+def _check_parts(x: Explanation) -> None:
+    """Whether shapes agree with each other and with the names."""
+    outputs = (len(x.output_names),) if isinstance(x.output_names, tuple) else ()
+    players = (len(x.feature_names),)
+    rows = x.values.shape[: x.values.ndim - 1 - len(outputs)]
+    wanted = {
+        "values": rows + players + outputs,
+        "base_values": rows + outputs,
+        "predictions": rows + outputs,
+        "standard_errors": rows + players + outputs,
+        "data": rows + players,
+        "row_evaluations": rows,
+    }
+    if not (x.output_names is None or isinstance(x.output_names, str | tuple)) or len(rows) > 1:
+        raise ValueError("output_names do not fit")
+    for name, shape in wanted.items():
+        array = getattr(x, name)
+        if array is not None and (array.shape != shape or (name != "data" and array.dtype.kind not in "iuf")):
+            raise ValueError(f"{name} has shape {array.shape} and dtype {array.dtype}, not {shape}")
 
 
 def _rebuild(arrays: dict[str, Any], meta: dict[str, Any]) -> Explanation:

@@ -31,7 +31,7 @@ def test_tables_for_few_rows(explain):
     assert code == OK
     assert err == ""
     lines = out.splitlines()
-    assert "1 rows, 4 features, 16 coalitions" in lines[0]
+    assert "1 row, 4 features, 16 coalitions" in lines[0]
     assert lines[2].startswith("row 7: prediction")
     assert lines[-1].startswith("2 others")
 
@@ -124,6 +124,71 @@ def test_report(explain, tmp_path):
     assert "polyshap explain scoring:predict rows.csv" in path.read_text(encoding="utf-8")
 
 
+def test_a_page_is_an_output_too(explain, tmp_path):
+    """-o with .html writes the report."""
+    page = tmp_path / "page.html"
+    code, _, err = explain("scoring:predict", "--rows", "0:2", "--budget", "16", "-o", str(page))
+    assert code == OK
+    assert err.count("wrote") == 1
+    assert "polyshap explain scoring:predict" in page.read_text(encoding="utf-8")
+
+
+def test_a_run_is_resumed(explain, workshop, tmp_path):
+    """What was asked is kept: the same command asks for nothing again but the first look at the model."""
+    (workshop.folder / "counted.py").write_text(
+        "def predict(table):\n"
+        "    with open('asked.txt', 'a') as file:\n"
+        "        print(len(table), file=file)\n"
+        "    return 3.0 * table['age']\n"
+    )
+    flags = [
+        "--rows",
+        "0:3",
+        "--budget",
+        "16",
+        "--background",
+        "10",
+        "--json",
+        "--resume",
+        str(tmp_path / "kept"),
+    ]
+    outputs, asked = [], []
+    for _ in range(2):
+        code, out, err = explain("counted:predict", *flags)
+        assert code == OK, err
+        outputs.append(out)
+        lines = (workshop.folder / "asked.txt").read_text().split()
+        asked.append(sum(map(int, lines)))
+    assert outputs[0] == outputs[1]
+    assert asked[1] - asked[0] < 20 < asked[0]
+
+
+def test_the_file_of_a_model_is_its_name_in_the_kept_values(explain, fitted, tmp_path):
+    """The same file in another session, whatever its name, meets its values; another model does not."""
+    joblib = pytest.importorskip("joblib", reason="joblib is not installed")
+    paths = [tmp_path / name for name in ("a.joblib", "b.joblib")]
+    for path in paths:
+        joblib.dump(fitted, path)
+    kept = tmp_path / "kept"
+    flags = ["--allow-pickle", "--rows", "0:2", "--budget", "16", "--resume", str(kept)]
+    for path in paths:
+        code, _, err = explain(str(path), *flags)
+        assert (code, err) == (OK, "")
+    assert len(list(kept.glob("*.sqlite"))) == 1
+
+
+@pytest.mark.filterwarnings("ignore")  # those of distributed are its own
+def test_a_dask_scheduler(explain):
+    """The values are those of this process."""
+    distributed = pytest.importorskip("distributed", reason="distributed is not installed")
+    options = {"n_workers": 1, "processes": False, "dashboard_address": None}
+    flags = ["--rows", "0:3", "--budget", "16", "--json"]
+    with distributed.LocalCluster(**options) as cluster:
+        code, out, err = explain("scoring:predict", *flags, "--scheduler", cluster.scheduler_address)
+    assert code == OK, err
+    assert out == explain("scoring:predict", *flags)[1]
+
+
 def test_tolerance_not_met_is_three(explain, monkeypatch):
     """An explanation that says it did not converge sets the exit code; without a tolerance it does not."""
     import dataclasses
@@ -182,6 +247,15 @@ def test_usage(capsys):
     assert main([]) == USAGE
     assert main(["paint"]) == USAGE
     assert main(["explain", "a", "b", "--tolerance", "2"]) == USAGE
+    capsys.readouterr()
+    for flag, words in (
+        (["--budget", "many"], "or auto. Got many"),
+        (["--seed", "x"], "must be a whole number. Got x"),
+        (["--tol", "small"], "such as 0.01. Got small"),
+        (["--n-jobs", "all"], "must be a whole number. Got all"),
+    ):
+        assert main(["explain", "a", "b", *flag]) == USAGE
+        assert words in capsys.readouterr().err
     assert main(["explain", "--help"]) == OK
     assert "examples:" in capsys.readouterr().out
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import polyshap
-from execution.watchdog import watchdog
+from execution.watchdog import finish, start, wait_for, watchdog
 from polyshap.errors import ArgumentError, GameRaisedError, WorkerError
 
 distributed = pytest.importorskip("distributed")
@@ -29,6 +29,8 @@ def cluster():
     settings = {
         "distributed.nanny.environ": {"OMP_NUM_THREADS": "1"},
         "distributed.scheduler.allowed-failures": 1,  # otherwise a poisonous chunk kills eight workers
+        # it may drop one worker's copy of the model between two chunks, which is then loaded once more
+        "distributed.scheduler.active-memory-manager.start": False,
     }
     with (
         dask.config.set(settings),
@@ -134,6 +136,32 @@ def test_a_chunk_that_always_kills_is_named(doomed):
         run(make_game(poison=12), executor=doomed)
 
 
+@pytest.mark.slow
+def test_a_model_that_hangs_is_ended(doomed):
+    """As in processes of one's own: the call is made again, and the third time it is an error."""
+
+    def hangs(z):
+        if z.all(axis=1).any():
+            time.sleep(3600)
+        return z.sum(axis=1)
+
+    with watchdog(120), pytest.raises(WorkerError, match=r"took longer than 0.5 s, 3 times") as caught:
+        run(hangs, executor=doomed, timeout=0.5)
+    assert "in hangs" in str(caught.value)
+
+
+def test_threads_of_a_cluster_cannot_be_ended():
+    """Workers inside this process, and workers with several threads, share their clock and their fate."""
+    with (
+        distributed.LocalCluster(
+            n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, silence_logs=50
+        ) as here,
+        distributed.Client(here) as inside,
+        pytest.raises(ArgumentError, match="`timeout` must go with worker processes"),
+    ):
+        run(make_game(), executor=inside, timeout=1.0)
+
+
 def test_the_models_own_exception_comes_through(client):
     def broken(z):
         raise ConnectionError("the line is dead")
@@ -218,3 +246,104 @@ def test_parts_are_written_by_the_workers(client, tmp_path, monkeypatch):
     np.testing.assert_allclose(first[["shap_x0", "shap_x1", "shap_x2"]], rows[:100], atol=1e-9)
     again = polyshap.explain(model, rows, np.zeros((1, 3)), executor=client, **options)
     assert again.n_computed == 0
+
+
+DRIVER = """
+import sys, time
+import numpy as np
+import distributed
+import polyshap
+from polyshap import parts
+
+address, folder, out = sys.argv[1:]
+parts.PART_ROWS = 20
+rows = np.random.default_rng(0).standard_normal((160, 3))
+
+def model(rows):
+    import time
+    with open(folder + "/pause") as file:
+        time.sleep(float(file.read()))
+    return rows.sum(axis=1) + rows[:, 0] * rows[:, 1]
+
+def run(client):
+    return polyshap.explain(model, rows, np.zeros((1, 3)), budget=8, random_state=0, out=out, executor=client)
+
+if __name__ == "__main__":
+    if address == "here":
+        found = run(None)
+    else:
+        with distributed.Client(address) as client:
+            found = run(client)
+    print(found.n_computed)
+"""
+
+
+@pytest.mark.slow
+def test_a_killed_driver_goes_on_with_the_parts_that_are_missing(client, tmp_path):
+    """kill -9 of the driver; the next one computes the rest alone, and all bytes are those of a run here."""
+    pytest.importorskip("pyarrow")
+    pause, out = tmp_path / "pause", tmp_path / "out"
+    address = client.scheduler.address
+    pause.write_text("0.01")
+    first = start(DRIVER, address, tmp_path, out)
+    wait_for(lambda: len(list(out.glob("part-*"))) >= 2, first)
+    os.killpg(first.pid, signal.SIGKILL)
+    first.communicate()
+    pause.write_text("0")
+    time.sleep(1)  # parts that were being written when the driver went
+    there = {file.name for file in out.glob("part-*")}
+    assert 2 <= len(there) < 8
+    assert int(finish(start(DRIVER, address, tmp_path, out))) == 8 - len(there)
+    assert int(finish(start(DRIVER, "here", tmp_path, tmp_path / "plain"))) == 8
+    names = [f"part-{number:06d}.parquet" for number in range(8)]
+    assert [(out / name).read_bytes() for name in names] == [
+        (tmp_path / "plain" / name).read_bytes() for name in names
+    ]
+
+
+@pytest.mark.slow
+def test_the_driver_does_not_grow_with_the_rows(client, tmp_path):
+    """At most 30 MB between the first and the last of 20 parts."""
+    pyarrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    import psutil
+
+    n_rows, n_columns = 20 * polyshap.parts.PART_ROWS // 5, 3
+    values = np.random.default_rng(0).standard_normal((n_rows, n_columns))
+    table = pyarrow.table({f"x{j}": values[:, j] for j in range(n_columns)})
+    parquet.write_table(table, tmp_path / "rows.parquet", row_group_size=n_rows // 20)
+    resident = []
+
+    def model(rows):
+        return rows.sum(axis=1)
+
+    with watchdog(300):
+        found = polyshap.explain(
+            model,
+            str(tmp_path / "rows.parquet"),
+            np.zeros((1, n_columns)),
+            budget=8,
+            random_state=0,
+            executor=client,
+            out=tmp_path / "out",
+            progress=lambda done, total: resident.append(psutil.Process().memory_info().rss),
+        )
+    assert (found.n_rows, len(resident)) == (n_rows, 20)
+    assert max(resident) - resident[0] < 30e6
+
+
+def test_any_partitioning_gives_the_same_numbers(client):
+    """An explainer goes to the workers as an argument, and rows in parts of any size."""
+    rng = np.random.default_rng(0)
+    rows, background = rng.standard_normal((30, 5)), rng.standard_normal((10, 5))
+
+    def model(rows):
+        return rows[:, 0] * rows[:, 1] + rows.sum(axis=1)
+
+    explainer = polyshap.Explainer(model, background, budget=22, random_state=0)
+    whole = explainer.partition(rows)
+    for size in (1, 7, 30):
+        cut = [rows[start : start + size] for start in range(0, len(rows), size)]
+        with watchdog(60):
+            found = client.gather(client.map(explainer.partition, cut, pure=False))
+        np.testing.assert_allclose(np.concatenate(found), whole, rtol=0, atol=1e-12)

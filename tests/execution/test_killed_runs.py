@@ -7,7 +7,9 @@ import subprocess
 import numpy as np
 import pytest
 
+import polyshap
 from execution.watchdog import finish, start, wait_for
+from polyshap.errors import GameRaisedError, GameShapeError, GameValueError
 
 # A game that writes down what it is asked, one byte a coalition, and is slow enough to be killed.
 GAME = """
@@ -102,6 +104,44 @@ def test_ctrl_c_stops_within_a_batch_and_keeps_the_values(tmp_path, options):
     assert name == "InterruptedRun"
     assert int(seen) >= before - 40
     assert asked(tmp_path) <= before + 40
+
+
+def nothing(z):
+    raise ConnectionError("the line is dead")
+
+
+@pytest.mark.parametrize(
+    ("answer", "kind", "words"),
+    [
+        (nothing, GameRaisedError, "raised ConnectionError on coalitions 999..999: the line is dead"),
+        (lambda z: np.full(len(z), np.nan), GameValueError, "NaN or infinity for 1 of 1 coalitions"),
+        (lambda z: np.zeros(2 * len(z)), GameShapeError, r"must return shape \(1,\)"),
+        (lambda z: np.zeros((len(z), 2)), GameShapeError, "one number a coalition first and 2 outputs"),
+        (lambda z: ["garbage"] * len(z), GameShapeError, "must return numbers"),
+        (lambda z: None, GameShapeError, r"must return shape \(1,\)"),
+    ],
+    ids=["raises", "NaN", "too many", "wider", "words", "nothing"],
+)
+def test_garbage_at_call_one_thousand(tmp_path, answer, kind, words):
+    """999 values are on the exception and in the cache; the next run asks for the other 501."""
+    calls = [0]
+
+    def game(z):
+        calls[0] += 1
+        return answer(z) if calls[0] == 1000 else np.cos(z @ np.arange(1.0, 13.0))
+
+    def run(**options):
+        return polyshap.estimate(game, 12, 1500, "polyshap-2", random_state=0, batch_size=1, **options)
+
+    for options in ({}, {"cache": polyshap.execution.Cache(tmp_path, "a game")}):
+        calls[0] = 0
+        with pytest.raises(kind, match=words) as caught:
+            run(**options)
+        coalitions, values = caught.value.observed[0]
+        assert np.array_equal(values, np.cos(coalitions @ np.arange(1.0, 13.0)))
+        assert len(values) == 999
+    assert np.array_equal(run(**options).values, run().values)
+    assert calls[0] == 1000 + 501 + 1500
 
 
 @pytest.mark.slow

@@ -22,7 +22,7 @@ LAYERS = (
     ("results",),
     ("regression", "gaussian", "shapley", "interactions", "selection"),
     ("execution",),
-    ("columns", "frames", "models", "players"),
+    ("calls", "columns", "frames", "networks", "models", "players"),
     ("games",),
     ("estimators",),
     ("estimation",),
@@ -30,11 +30,15 @@ LAYERS = (
         "explanation",
         "storage",
         "sharing",
+        "plans",
+        "stages",
         "rowwise",
         "rowjobs",
         "prepared",
         "planning",
         "outfit",
+        "effort",
+        "assembly",
         "parts",
         "refining",
         "explain",
@@ -42,7 +46,7 @@ LAYERS = (
     ),
     ("interop", "plots", "report"),
     ("benchmark",),
-    ("pickles", "data_files", "model_files", "explain_command", "demo", "cli", "__main__"),
+    ("pickles", "data_files", "model_files", "explain_output", "explain_command", "demo", "cli", "__main__"),
 )
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 

@@ -16,6 +16,7 @@ from polyshap.errors import (
     ArgumentTypeError,
     CacheMismatchError,
     FileFormatError,
+    GameShapeError,
     GameValueError,
     PolyshapWarning,
     StorageError,
@@ -130,6 +131,22 @@ def test_the_finite_values_of_a_bad_batch_are_kept(path):
         healed = Counted()
         assert np.array_equal(CachedGame(healed, store, b"row", N)(everything), GAME(everything))
         assert healed.asked == len(everything) // 4
+
+
+def test_an_answer_of_another_width_is_not_kept(path):
+    """A game that forgets an output once does not spoil its cache."""
+
+    def forgets(coalitions):
+        values = np.stack([GAME(coalitions), -GAME(coalitions)], axis=1)
+        return values[:, :1] if calls.pop() == 3 else values
+
+    calls = list(range(10, 0, -1))
+    options = {"cache": Cache(path, "v1")}
+    with pytest.raises(GameShapeError, match="2 outputs a coalition first and 1 output a coalition later"):
+        run(forgets, **options)
+    calls = [0] * 10
+    assert run(forgets, **options).values.shape == (N, 2)
+    assert len(calls) == 7  # two batches of five were kept
 
 
 def damage(path, kind):

@@ -43,11 +43,11 @@ def same(x, y):
     {"estimator": "polyshap-2", "rows": ROWS[:1], "batch_size": 100},
 ], ids=["joint", "own", "shared", "auto", "independent", "coalitions of one row"])  # fmt: skip
 def test_the_same_bits_on_any_workers(options):
-    """Whole rows, rows fitted together, coalitions of one row; threads and one to three processes."""
+    """Whole rows, rows fitted together, coalitions of one row; threads and one to four processes."""
     plain = explain(two, **options)
     with ThreadPoolExecutor(3) as executor:
         same(explain(two, executor=executor, **options), plain)
-    for n_workers in (1, 2, 3):
+    for n_workers in (1, 2, 3, 4):
         with ProcessPoolExecutor(n_workers) as executor:
             same(explain(two, executor=executor, **options), plain)
 

@@ -92,10 +92,11 @@ def test_a_users_exception_comes_at_once_with_its_chunk_and_cause():
 
 
 class StubbornError(Exception):
-    """Cannot be rebuilt from its pickle: raised through a pool it would break it."""
+    """Cannot be pickled, nor rebuilt from a pickle: raised through a pool it would break it."""
 
     def __init__(self, one, two):
         super().__init__(f"{one} and {two}")
+        self.lock = threading.Lock()  # packages such as tblib teach all exceptions to be rebuilt
 
 
 def stubborn(x):
@@ -141,7 +142,9 @@ def test_poison_is_told_from_its_neighbours():
     results = run_chunks(work, range(9), as_workers(executor=lambda: ProcessPoolExecutor(2)))
     with pytest.raises(WorkerError, match="Chunk 5 of 9 ended its worker 3 times"):
         done.update(results)
-    assert done == {x: x for x in range(9) if x != 5}
+    # others that were lost as often wait to run alone too, and some of them come after the guilty one
+    assert len(done) >= 4
+    assert all(x == value != 5 for x, value in done.items())
 
 
 class Counts:

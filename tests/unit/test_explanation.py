@@ -191,6 +191,38 @@ def test_damaged_and_foreign_files_are_refused(two, tmp_path):
         polyshap.load(tmp_path / "nowhere.npz")
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"values": np.ones((2, 3, 4))},
+        {"values": np.full((4, 4, 2), "text")},
+        {"base_values": np.ones(5)},
+        {"predictions": np.ones((3, 2))},
+        {"standard_errors": np.ones((4, 2))},
+        {"row_evaluations": np.ones(9)},
+        {"data": np.ones((4, 9))},
+        {"feature_names": ["a"]},
+        {"output_names": 5},
+        {"output_names": ["a", "b", "c"]},
+        {"version": "new"},
+        {"diagnostics": 3},
+    ],
+    ids=str,
+)
+def test_parts_that_do_not_fit_are_refused(two, change, tmp_path):
+    """Whoever wrote the file: no explanation comes back whose parts disagree."""
+    two.save(tmp_path / "x.npz")
+    with np.load(tmp_path / "x.npz") as file:
+        parts = {name: file[name] for name in file.files}
+    meta = json.loads(parts["meta"].tobytes())
+    ((name, value),) = change.items()
+    (parts if name in parts else meta)[name] = value
+    parts["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
+    np.savez(tmp_path / "changed.npz", **parts)
+    with pytest.raises(FileFormatError, match=r"changed\.npz"):
+        polyshap.load(tmp_path / "changed.npz")
+
+
 def test_a_flipped_byte_is_noticed(two, tmp_path):
     """The archive's checksums catch damage inside the arrays."""
     two.save(tmp_path / "x.npz")

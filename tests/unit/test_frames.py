@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from polyshap.errors import ArgumentError, ArgumentTypeError
 from polyshap.frames import read
@@ -115,6 +116,17 @@ def test_codes_are_equal_exactly_where_values_are(make):
                 assert (codes[a, j] == codes[b, j]) == (values[a] == values[b])
 
 
+def test_column_labels_may_be_numbers():
+    """pandas numbers the columns of a table without names; they stay numbers for the model."""
+    background = read(pd.DataFrame({0: [1.0, 2.0], 1: ["a", "b"], 2: [True, False]}), "background")
+    rows, _ = background.aligned(read(pd.DataFrame({2: [True], 0: [5], 1: ["b"]}), "X"), "X")
+    mixed = background.mix(rows, np.array([[True, False, True]]), np.array([0]))
+    assert mixed.columns.tolist() == [0, 1, 2]
+    assert mixed.iloc[0].tolist() == [5.0, "a", True]
+    numbers = read(pd.DataFrame({0: [1.0, 2.0], 1: [3.0, 4.0]}), "background")
+    assert numbers.with_columns([np.zeros(1), np.ones(1)]).columns.tolist() == [0, 1]
+
+
 def test_rows_take_columns_order_and_dtypes_of_the_background():
     """Integers become floats, plain text becomes the background's category, columns are reordered."""
     background = read(pd.DataFrame({"a": [0.5, 1.5], "c": pd.Categorical(["u", "v"])}), "background")
@@ -178,7 +190,10 @@ def test_arrays_are_cast_to_the_background_without_losing_fractions():
             ArgumentError,
             "MultiIndex",
         ),
-        (pd.Series([1.0, 2.0]), ArgumentTypeError, "to_frame"),
+        (pd.Series([1.0, 2.0]), ArgumentTypeError, r"iloc\[\[0\]\]"),
+        (np.ma.masked_array([[1.0, 2.0]], [[True, False]]), ArgumentTypeError, "filled"),
+        (pl.Series([1.0, 2.0]), ArgumentTypeError, r"frame\[:1\]"),
+        (scipy.sparse.eye_array(2).tocsr(), ArgumentTypeError, "toarray"),
         (pl.DataFrame({"a": [1]}).lazy(), ArgumentTypeError, "collect"),
         (np.array([[1j]]), ArgumentTypeError, "complex"),
         ([[1, 2], [3]], ArgumentTypeError, "array"),

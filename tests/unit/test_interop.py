@@ -99,6 +99,46 @@ def test_the_plots_of_shap_draw_our_explanations(shap, one, name):
     assert any(ax.has_data() for ax in plt.gcf().axes)
 
 
+@pytest.mark.parametrize("name", SHAP_PLOTS)
+def test_the_plots_of_shap_draw_tables_of_all_kinds(shap, name):
+    """Text, dates, flags and missing values beside numbers."""
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    frame = pd.DataFrame(
+        {
+            "alpha": np.arange(12.0),
+            "text": ["v", None, "u"] * 4,
+            "date": pd.date_range("2020-01-10", periods=12),
+            "flag": [True, False] * 6,
+        }
+    )
+
+    def model(rows):
+        return (
+            rows["alpha"] * (rows["text"] == "u")
+            + rows["date"].dt.day
+            - 3 * rows["flag"].astype(float)
+            + rows["text"].isna()
+        )
+
+    x = polyshap.explain(model, frame, frame, random_state=0).to_shap()
+    SHAP_PLOTS[name](shap, x)
+    assert plt.gcf().axes
+    assert x.display_data[1].tolist()[1:] == ["missing", "2020-01-11", "False"]
+    plt.close("all")  # shap cuts trailing zeros off everything that it shows
+    shap.plots.bar(x[0], show=False)
+    assert any("2020-01-10" in label.get_text() for label in plt.gca().get_yticklabels())
+
+
+def test_shap_gets_one_row_of_a_named_output(shap):
+    """A single row of a single output keeps its name and is drawn."""
+    x = polyshap.explain(two, ROWS, BACKGROUND, budget=40, output_names=["a", "b"], random_state=0)
+    for one in (x[0, "b"], x[..., "b"]):
+        found = one.to_shap()
+        assert found.output_names == "b"
+        shap.plots.waterfall(found if one.is_row else found[0], show=False)
+    assert list(x[0].to_shap().output_names) == ["a", "b"]
+
+
 def test_shap_maskers_are_imputers(shap):
     """shap's Independent masker on the whole background is the marginal imputer."""
     from polyshap.interop.shap import from_masker

@@ -1,5 +1,7 @@
 """Adapters: real models of every library, asked for what they were trained on."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from polyshap.models import as_model, numbers
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 pl = pytest.importorskip("polars", reason="polars is not installed")
+pa = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
 
 RNG = np.random.default_rng(0)
 N = 120
@@ -235,6 +238,41 @@ def test_torch_modules_keep_their_mode_and_their_gradients_off():
     assert as_model(torch.nn.Linear(4, 1).double()).predict(data[:2]).shape == (2, 1)
 
 
+@pytest.mark.parametrize("make", [lambda frame: frame, pl.from_pandas, pa.Table.from_pandas])
+def test_torch_modules_take_frames_of_mixed_numbers(make):
+    """Floats, whole numbers and flags beside each other become one tensor of the module's type."""
+    torch = library("torch")
+    frame = FRAME[["number", "flag", "whole"]].fillna(0.0).astype({"number": "float32"})
+    net = torch.nn.Linear(3, 1)
+    wanted = net(torch.as_tensor(frame.to_numpy(np.float32))).detach().numpy()
+    assert as_model(net).predict(make(frame)) == pytest.approx(wanted, abs=1e-6)
+
+
+def test_torch_modules_may_answer_with_logits():
+    """As in transformers; of any other answer than a tensor the message says what to do."""
+    torch = library("torch")
+
+    class Wrapped(torch.nn.Module):
+        def __init__(self, wrap):
+            super().__init__()
+            self.linear, self.wrap = torch.nn.Linear(4, 2), wrap
+
+        def forward(self, rows):
+            return self.wrap(self.linear(rows))
+
+    assert as_model(Wrapped(lambda answer: SimpleNamespace(logits=answer))).predict(FULL).shape == (N, 2)
+    with pytest.raises(GameShapeError, match="Got tuple"):
+        as_model(Wrapped(lambda answer: (answer, answer))).predict(FULL)
+
+
+def test_torch_embeddings_get_whole_numbers():
+    """A module that begins with an embedding is asked with the codes as they are."""
+    torch = library("torch")
+    net = torch.nn.Sequential(torch.nn.Embedding(5, 2), torch.nn.Flatten(), torch.nn.Linear(6, 1))
+    codes = RNG.integers(0, 5, (4, 3))
+    assert as_model(net).predict(codes) == pytest.approx(net(torch.as_tensor(codes)).detach().numpy())
+
+
 @pytest.mark.parametrize(
     "answer", [np.ones(3), [1, 2, 3], np.ones((3, 1)), pd.Series([1, 2, 3]), pl.Series([1.0, 2, 3]),
                pd.DataFrame({"a": [1, 2, 3]}), np.array([True, False, True])],
@@ -250,6 +288,8 @@ def test_answers_of_all_kinds_become_columns(answer):
     [
         (np.array(["a", "b", "c"]), "numbers"),
         (np.array(["a", None, "c"], dtype=object), "numbers"),
+        (np.ones(3) * 1j, "numbers"),
+        (None, "Got None"),
         (np.ones(2), "3 rows"),
         (np.ones((3, 2, 2)), "3 rows"),
         (np.ones((3, 0)), "3 rows"),
@@ -281,6 +321,8 @@ def test_methods_that_are_not_there_are_refused():
         as_model(model, "score")
     with pytest.raises(ArgumentTypeError, match="function on rows"):
         as_model("model.pkl")
+    with pytest.raises(ArgumentTypeError, match="class Ridge: make and fit one"):
+        as_model(type(model))
 
 
 def test_columns_are_checked_against_the_model():

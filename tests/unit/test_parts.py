@@ -12,7 +12,15 @@ import pytest
 
 import polyshap
 from polyshap import parts
-from polyshap.errors import ArgumentError, CacheMismatchError, StorageError
+from polyshap.errors import (
+    ArgumentError,
+    CacheMismatchError,
+    FileFormatError,
+    GameRaisedError,
+    PolyshapWarning,
+    StorageError,
+    WorkerError,
+)
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -105,6 +113,61 @@ def test_a_folder_belongs_to_one_run(tmp_path, files):
         polyshap.explain(two, files, BACKGROUND, out=out, **OPTIONS)
     with pytest.raises(CacheMismatchError, match="another rows"):
         polyshap.explain(model, ROWS, BACKGROUND, out=out, **OPTIONS)
+
+
+def test_what_is_not_ours_in_the_folder(tmp_path, files):
+    """Parts of an unknown run are refused, so is a manifest that cannot be read; neither is changed."""
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "part-000000.parquet").write_bytes(b"somebody's")
+    with pytest.raises(CacheMismatchError, match=r"holds parts without manifest.json"):
+        polyshap.explain(model, files, BACKGROUND, out=out, **OPTIONS)
+    (out / "manifest.json").write_text('{"random_')
+    with pytest.raises(FileFormatError, match=r"manifest.json.*cannot be read"):
+        polyshap.explain(model, files, BACKGROUND, out=out, **OPTIONS)
+    assert sorted(one.name for one in out.iterdir()) == ["manifest.json", "part-000000.parquet"]
+
+
+def test_a_damaged_part_is_set_aside_and_made_again(tmp_path, files):
+    """Cut off, or with another number of rows: reported, kept under another name, computed anew."""
+    out = tmp_path / "out"
+    first = polyshap.explain(model, files, BACKGROUND, out=out, **OPTIONS)
+    before = [file.read_bytes() for file in first.files]
+    os.truncate(first.files[0], 50)
+    first.files[1].write_bytes(before[2])
+    with pytest.warns(PolyshapWarning, match="2 of the parts.*are damaged"):
+        second = polyshap.explain(model, files, BACKGROUND, out=out, **OPTIONS)
+    assert second.n_computed == 2
+    assert [file.read_bytes() for file in second.files] == before
+    assert len(list(out.glob("*.damaged-*"))) == 2
+
+
+def refuses(rows):
+    values = model(rows)
+    if (np.asarray(rows, dtype=float)[:, 2] == ROWS["price"][12]).any():
+        raise ConnectionError("the line is dead")
+    return values
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_a_part_that_fails_is_named(tmp_path, files, n_jobs):
+    """By its file and rows, with the row that failed; parts that were done stay."""
+    with pytest.raises(GameRaisedError, match="the line is dead") as caught:
+        polyshap.explain(refuses, files, BACKGROUND, out=tmp_path / "out", n_jobs=n_jobs, **OPTIONS)
+    assert caught.value.row == 2
+    assert any("rows 0..5 of " in note and "1.parquet" in note for note in caught.value.__notes__)
+    again = polyshap.explain(model, ROWS, BACKGROUND, out=tmp_path / "other", **OPTIONS)
+    assert again.n_computed == 4
+
+
+def test_a_part_that_ends_its_worker_is_named(tmp_path, files):
+    def dies(rows):
+        if (np.asarray(rows, dtype=float)[:, 2] == ROWS["price"][12]).any():
+            os._exit(1)
+        return model(rows)
+
+    with pytest.raises(WorkerError, match=r"Chunk 2 \(rows 0..5 of .*1.parquet.*\) ended its worker 3 times"):
+        polyshap.explain(dies, files, BACKGROUND, out=tmp_path / "out", n_jobs=2, **OPTIONS)
 
 
 def test_bad_places(tmp_path, files):

@@ -42,6 +42,21 @@ def test_one_hot_columns_are_found_by_prefix_and_exclusion():
     assert as_players("one-hot", table).names == ("colour", "size", "flag_a", "flag_b", "age_years", "n_1")
 
 
+def test_one_hot_levels_may_hold_separators():
+    """Levels like 2.5 and New_York; the steps in scikit-learn's `step__column_level` are no prefix."""
+    rooms = [f"rooms_{level}" for level in (2.5, 3.0, 4.0)]
+    cities = [f"city_{level}" for level in ("New_York", "Los_Angeles", "St. Louis")]
+    sexes = ["encode__sex_female", "encode__sex_male"]
+    both = [f"home_{name}" for name in ("type_flat", "type_house", "loan_yes")]
+    names = rooms + cities + sexes + both
+    rows = np.zeros((3, len(names)))
+    rows[:, :3] = rows[:, 3:6] = np.eye(3)
+    rows[:, 6:8] = rows[:, 8:10] = [[1, 0], [0, 1], [1, 0]]
+    rows[0, 10] = 1
+    wanted = {"rooms": rooms, "city": cities, "encode__sex": sexes, "home_type": both[:2]}
+    assert one_hot_groups(read(rows, "background", names)) == wanted
+
+
 @pytest.mark.parametrize(
     ("groups", "error", "words"),
     [

@@ -73,3 +73,13 @@ def test_what_cannot_be_refined_says_so():
             gone.refine(100)
     with pytest.raises(ArgumentError, match="at least that of before, 60"):
         x.refine(50)
+
+
+def test_threads_that_were_shut_down_are_made_again():
+    """An executor of a `with` block is gone when the errors are looked at."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    plain = explain(Counted(), budget=60).refine(120)
+    with ThreadPoolExecutor(2) as executor:
+        x = explain(Counted(), budget=60, executor=executor)
+    assert np.array_equal(x.refine(120).values, plain.values)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 import socket
+import tempfile
 from collections.abc import Collection
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from polyshap.errors import optional_import
 from polyshap.execution.pools import Workers, cancel
-from polyshap.execution.shipping import Work, packed, unpack, work_with
+from polyshap.execution.shipping import Work, late_stacks, packed, unpack, work_with
 
 __all__ = ["RayExecutor", "dask_workers"]
 
@@ -26,12 +29,19 @@ class RayExecutor(Executor):
 
 def dask_workers(client: Any) -> Workers:
     """The workers of a `distributed.Client`."""
+    local = _is_local(client)
     return Workers(
-        lambda work, seconds: _DaskPool(client, work),
+        lambda work, seconds: _DaskPool(client, work, seconds, local),
         lambda: sum(client.nthreads().values()),
-        _is_local(client),
-        processes=True,
+        local,
+        processes=_are_processes(client),
     )
+
+
+def _are_processes(client: Any) -> bool:
+    """Whether each worker is a process with one task at a time: only that can be ended for its task."""
+    threads = client.nthreads()
+    return all(n == 1 for n in threads.values()) and not any(name.startswith("inproc:") for name in threads)
 
 
 def _is_local(client: Any) -> bool:
@@ -47,9 +57,15 @@ class _DaskPool:
 
     client: Any
     work: Work
+    seconds: float | None = None
+    local: bool = False
+    folder: Path | None = None
 
     def __post_init__(self) -> None:
         import dask
+
+        if self.seconds is not None and self.local:
+            self.folder = Path(tempfile.mkdtemp(prefix="polyshap-"))
 
         self.executor = self.client.get_executor(pure=False)
         shipment = packed(self.work)
@@ -57,7 +73,7 @@ class _DaskPool:
             self.remote = self.client.submit(unpack, shipment.data, key=f"polyshap-{shipment.digest}")
 
     def submit(self, item: Any, with_data: bool) -> Future[Any]:
-        future: Future[Any] = self.executor.submit(work_with, self.remote, item)
+        future: Future[Any] = self.executor.submit(work_with, self.remote, item, self.seconds, self.folder)
         return future
 
     def renew(self) -> None:
@@ -66,3 +82,9 @@ class _DaskPool:
     def close(self, left: Collection[Future[Any]]) -> None:
         cancel(left)
         self.remote.release()
+        if self.folder is not None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def late(self) -> str:
+        """Where a process stood when its time was up; workers of other machines write it to their logs."""
+        return "" if self.folder is None else late_stacks(self.folder)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from polyshap._types import BoolMatrix, FloatArray
 from polyshap.coalitions import pack
 from polyshap.errors import ArgumentError, ArgumentTypeError, GameValueError, PolyshapWarning
-from polyshap.execution.evaluate import checked_answer
+from polyshap.execution.evaluate import check_width, checked_answer
 from polyshap.execution.store import ValueStore
 
 __all__ = ["Cache", "CachedGame", "content_digest", "fingerprint", "open_cache"]
@@ -159,6 +159,7 @@ class CachedGame:
 
     def _keep(self, packed: NDArray[np.uint8], values: FloatArray) -> None:
         if len(packed):
+            check_width(values, next(iter(self._known.values()), values[0]).shape)
             self.store.append(self.identity, packed, values)
             self._known.update(zip((row.tobytes() for row in packed), values, strict=True))
 

@@ -22,7 +22,7 @@ from polyshap.execution.workers import Workers, run_chunks
 from polyshap.results import Observations
 from polyshap.sampling import Sample
 
-__all__ = ["GameFunction", "checked_answer", "evaluate", "observe"]
+__all__ = ["GameFunction", "check_width", "checked_answer", "evaluate", "observe"]
 
 GameFunction = Callable[[BoolMatrix], FloatArray]
 Advance = Callable[[int], object]
@@ -77,7 +77,7 @@ def evaluate(
     try:
         with closing(found):
             for index, values in found:
-                _check_width(values, done)
+                check_width(values, next(iter(done.values()), values).shape[1:])
                 done[index] = values
                 if advance is not None:
                     advance(len(values))
@@ -132,13 +132,17 @@ def _keep(
         error.coalitions, error.values = coalitions, values
 
 
-def _check_width(values: FloatArray, done: dict[int, FloatArray]) -> None:
-    first = next(iter(done.values()), values)
-    if values.shape[1:] != first.shape[1:]:
+def check_width(values: FloatArray, first: tuple[int, ...]) -> None:
+    """Values (m,) or (m, n_outputs) have the outputs, () or (n_outputs,), that the first ones had."""
+    if values.shape[1:] != first:
         raise GameShapeError(
-            f"The game returned shape {first.shape} first and {values.shape} later. "
+            f"The game returned {_outputs(first)} first and {_outputs(values.shape[1:])} later. "
             "It must return the same number of outputs every time."
         )
+
+
+def _outputs(shape: tuple[int, ...]) -> str:
+    return f"{shape[0]} output{'s'[: shape[0] != 1]} a coalition" if shape else "one number a coalition"
 
 
 def checked_answer(answer: object, batch: BoolMatrix) -> FloatArray:

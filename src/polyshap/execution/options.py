@@ -76,8 +76,8 @@ class Execution:
         workers = as_workers(self.n_jobs, self.executor)
         if self.timeout is not None and (workers is None or not workers.processes):
             raise ArgumentError(
-                "`timeout` must go with worker processes, which can be ended: n_jobs=1 and threads cannot. "
-                f"Got timeout={self.timeout}. Give n_jobs=2."
+                "`timeout` must go with worker processes, which can be ended: n_jobs=1 and threads cannot, "
+                f"nor can Dask workers of several threads. Got timeout={self.timeout}. Give n_jobs=2."
             )
         if self.timeout is not None and self.timeout <= 0:
             raise ArgumentError(f"`timeout` must be a positive number of seconds. Got {self.timeout}.")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from polyshap.errors import ArgumentError, ArgumentTypeError, WorkerError
-from polyshap.execution.shipping import Shipment, Work, packed, work_shipped, work_with
+from polyshap.execution.shipping import Shipment, Work, late_stacks, packed, work_shipped, work_with
 
 __all__ = ["Pool", "Workers", "as_workers", "cancel"]
 
@@ -162,19 +162,22 @@ def _maker(executor: Any) -> Callable[[], Executor]:
 
 @dataclass(eq=False)
 class _ThreadPool:
-    """Threads see the model itself."""
+    """Threads see the model itself. Those of an executor that was shut down are started anew."""
 
     executor: Executor
     work: Work
+    own: bool = False
 
     def submit(self, item: Any, with_data: bool) -> Future[Any]:
         return self.executor.submit(work_with, self.work, item, None, None, False)
 
     def renew(self) -> None:
-        raise WorkerError("`executor` was shut down during the run. Give a new one.")
+        self.executor, self.own = ThreadPoolExecutor(_size(self.executor)), True
 
     def close(self, left: Collection[Future[Any]]) -> None:
         cancel(left)
+        if self.own:
+            self.executor.shutdown()
 
 
 @dataclass(eq=False)
@@ -236,5 +239,4 @@ class _ProcessPool:
 
     def late(self) -> str:
         """Where a process stood when its time was up."""
-        texts = [file.read_text() for file in sorted(self.folder.glob("late-*"))]
-        return "\n".join(text for text in texts if text)
+        return late_stacks(self.folder)

@@ -10,6 +10,7 @@ import faulthandler
 import hashlib
 import os
 import pickle
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -26,6 +27,7 @@ __all__ = [
     "Shipment",
     "Work",
     "deadline",
+    "late_stacks",
     "packed",
     "unpack",
     "work_shipped",
@@ -164,16 +166,17 @@ def _failure(error: Exception) -> Failure:
     raise error
 
 
-# seconds a batch may take in this process, and where to leave word if it takes longer
-_WATCH: list[tuple[float, Path]] = []
+# seconds a batch may take in this process, and where to leave word if it takes longer; None for its log
+_WATCH: list[tuple[float, Path | None]] = []
 
 
 @contextmanager
 def _watched(seconds: float | None, folder: Path | None) -> Iterator[None]:
-    if seconds is None or folder is None:
+    if seconds is None:
         yield
         return
-    _WATCH.append((seconds, folder))
+    # the driver's folder is not there on another machine
+    _WATCH.append((seconds, folder if folder is not None and folder.is_dir() else None))
     try:
         yield
     finally:
@@ -191,9 +194,23 @@ def deadline() -> Iterator[None]:
         yield
         return
     seconds, folder = _WATCH[-1]
-    with open(folder / f"late-{os.getpid()}", "w") as file:
+    with _word(folder) as file:
         faulthandler.dump_traceback_later(seconds, exit=True, file=file)
         try:
             yield
         finally:
             faulthandler.cancel_dump_traceback_later()
+
+
+def _word(folder: Path | None) -> AbstractContextManager[Any]:
+    """Where a process whose time is up leaves its stack."""
+    if folder is None:
+        return nullcontext(sys.__stderr__)
+    return open(folder / f"late-{os.getpid()}", "w")
+
+
+def late_stacks(folder: Path) -> str:
+    """Where processes stood when their time was up: the threads that called the model."""
+    texts = [file.read_text() for file in sorted(folder.glob("late-*"))]
+    stacks = [stack for text in texts for stack in text.split("\n\n") if f"in {work_with.__name__}" in stack]
+    return "\n".join(stacks or filter(None, texts))

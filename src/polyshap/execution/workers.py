@@ -213,7 +213,12 @@ class _Run:
             raise error
 
     def _name(self, index: int) -> str:
-        return f"chunk {index}" + (f" of {self.total}" if self.total is not None else "")
+        label = getattr(self.items.get(index), "label", "")
+        return (
+            f"chunk {index}"
+            + (f" of {self.total}" if self.total is not None else "")
+            + (f" ({label})" if label else "")
+        )
 
     def _lose(self, index: int, error: BaseException | None) -> None:
         """Once more, the last time alone; then it is this chunk that ends its workers."""
@@ -230,9 +235,10 @@ class _Run:
                 f"A model call of {self._name(index)} took longer than {self.seconds} s, "
                 f"{self.tries} times. The last stacks:\n{late[-2000:]}"
             ) from error
+        why = "" if self.seconds is None else f" A call of the model may have taken over {self.seconds} s."
         raise WorkerError(
-            f"{self._name(index).capitalize()} ended its worker {self.tries} times. Run it here to see "
-            "why (n_jobs=None); often the memory of a worker is too small for the model."
+            f"C{self._name(index)[1:]} ended its worker {self.tries} times.{why} Run it here to see why "
+            "(n_jobs=None); often the memory of a worker is too small for the model."
         ) from error
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyshap._types import BoolMatrix, FloatArray
+from polyshap.columns import is_missing
 from polyshap.errors import ArgumentTypeError, optional_import
 from polyshap.explanation import Explanation
 
@@ -31,15 +32,18 @@ def to_shap(explanation: Explanation) -> Any:
         }
     base = np.array(explanation.base_values)
     names = explanation.output_names
-    return shap.Explanation(
+    found = shap.Explanation(
         values=values,
         base_values=float(base) if base.ndim == 0 else base,
         data=_as_numbers(explanation.data),
-        display_data=np.array(explanation.data),
+        display_data=_as_shown(explanation.data),
         feature_names=list(explanation.feature_names),
-        output_names=list(names) if isinstance(names, tuple) else names,
+        output_names=list(names) if isinstance(names, tuple) else None,
         **bounds,
     )
+    if isinstance(names, str):  # shap's own check of a name fails for a single row
+        found.output_names = names
+    return found
 
 
 def _as_numbers(data: NDArray[Any]) -> FloatArray:
@@ -50,16 +54,29 @@ def _as_numbers(data: NDArray[Any]) -> FloatArray:
     out = np.empty(columns.shape)
     for j, column in enumerate(columns.T):
         try:
-            out[:, j] = [np.nan if _is_missing(value) else float(value) for value in column]
+            out[:, j] = [np.nan if is_missing(value) else float(value) for value in column]
         except (TypeError, ValueError):
             texts = np.array([str(value) for value in column])
             out[:, j] = np.unique(texts, return_inverse=True)[1]
-            out[[_is_missing(value) for value in column], j] = np.nan
+            out[[is_missing(value) for value in column], j] = np.nan
     return out.reshape(data.shape)
 
 
-def _is_missing(value: object) -> bool:
-    return value is None or value is not value or str(value) in ("nan", "NaT", "<NA>")
+def _as_shown(data: NDArray[Any]) -> NDArray[Any]:
+    """Numbers as they are and the rest as text: shap's plots format or join them, and fail on other kinds."""
+    if data.dtype.kind in "iuf":
+        return np.array(data)
+    return np.array([_shown(value) for value in data.ravel()], dtype=object).reshape(data.shape)
+
+
+def _shown(value: Any) -> Any:
+    if is_missing(value):
+        return "missing"
+    if isinstance(value, int | float | np.number) and not isinstance(value, bool):
+        return value
+    text = str(value).removesuffix(" 00:00:00")  # days as days
+    # shap strips zeros from the end of whatever it formats, of dates too
+    return text + " " if text.endswith("0") else text
 
 
 @dataclass(frozen=True, eq=False)
