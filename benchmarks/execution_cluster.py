@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.ensemble import GradientBoostingRegressor
 
 import polyshap
-from polyshap.parts import PART_ROWS
+from polyshap.rows.parts import PART_ROWS
 
 N_FEATURES = 12
 

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 import polyshap
-from polyshap.sharing import should_share
+from polyshap.rows.sharing import should_share
 
 DATA = Path(os.environ.get("POLYSHAP_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 CALIBRATION_ROWS = 20_000

@@ -16,10 +16,10 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import Any, TextIO
 
+from polyshap.command.explain import run_explain
+from polyshap.command.output import as_json, as_text
 from polyshap.errors import PolyshapError
-from polyshap.explain_command import run_explain
-from polyshap.explain_output import as_json, as_text
-from polyshap.models import METHODS
+from polyshap.models.functions import METHODS
 from polyshap.text_tables import printable
 
 __all__ = ["CONVERGED_NOT", "ERROR", "OK", "USAGE", "main"]
@@ -246,7 +246,7 @@ def _share(text: str) -> float:
 
 
 def _demo(options: argparse.Namespace) -> int:
-    from polyshap.demo import run_demo
+    from polyshap.command.demo import run_demo
 
     for line in run_demo(options.report, options.seed):
         print(line, flush=True)

@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from polyshap._types import Estimator, FloatArray
-from polyshap.assembly import assemble
 from polyshap.calls import call_text
-from polyshap.effort import auto_budget, checked_effort
 from polyshap.errors import UNFINISHED, ArgumentError, GameError, InterruptedRun, WorkerError
 from polyshap.execution.cache import Cache
 from polyshap.execution.options import Execution
@@ -21,18 +19,20 @@ from polyshap.execution.progress import ProgressCallback, track
 from polyshap.execution.retries import Retries
 from polyshap.explanation import Explanation
 from polyshap.games.imputers import Imputer
-from polyshap.models import Method
-from polyshap.outfit import games_of, outfitted
-from polyshap.parts import PartWork, explain_parts, is_files, stored_seed
-from polyshap.planning import Planner
-from polyshap.plans import Plan, plan_for
-from polyshap.players import Groups
-from polyshap.prepared import Prepared, Task, prepare
-from polyshap.refining import KnownGames, refined_plan
+from polyshap.models.functions import Method
 from polyshap.results import Observations
-from polyshap.rowjobs import RowJobs
-from polyshap.rowwise import RowRun, explain_rows
-from polyshap.sharing import should_share
+from polyshap.rows.assembly import assemble
+from polyshap.rows.effort import auto_budget, checked_effort
+from polyshap.rows.jobs import RowJobs
+from polyshap.rows.outfit import games_of, outfitted
+from polyshap.rows.parts import PartWork, explain_parts, is_files, stored_seed
+from polyshap.rows.planning import Planner
+from polyshap.rows.plans import Plan, plan_for
+from polyshap.rows.prepared import Prepared, Task, prepare
+from polyshap.rows.refining import KnownGames, refined_plan
+from polyshap.rows.rowwise import RowRun, explain_rows
+from polyshap.rows.sharing import should_share
+from polyshap.tables.players import Groups
 
 __all__ = ["auto_budget", "explain", "explain_prepared", "shared_plan"]
 
@@ -117,8 +117,8 @@ def explain(
         Requests in flight of an asynchronous model (async def), each of `batch_size` rows.
     out : path, optional
         A folder for Parquet files of 10,000 rows each, written by the workers; nothing is gathered, and
-        another run goes on with the parts that are missing. A `polyshap.parts.Parts` is returned. `X` may
-        then be a path or pattern of Parquet files.
+        another run goes on with the parts that are missing. A `polyshap.rows.parts.Parts` is returned.
+        `X` may then be a path or pattern of Parquet files.
     progress : bool, callable or None
         None shows a bar on a terminal; a callable gets (calls done, calls in all at most), where those that
         a row could do without count as done with the row.

@@ -22,11 +22,11 @@ from polyshap.execution.retries import Retries
 from polyshap.explain import explain_prepared, shared_plan
 from polyshap.explanation import Explanation
 from polyshap.games.imputers import Imputer
-from polyshap.models import Method
-from polyshap.parts import columns_of, native, part_columns
-from polyshap.plans import Plan
-from polyshap.players import Groups
-from polyshap.prepared import Prepared, prepare
+from polyshap.models.functions import Method
+from polyshap.rows.parts import columns_of, native, part_columns
+from polyshap.rows.plans import Plan
+from polyshap.rows.prepared import Prepared, prepare
+from polyshap.tables.players import Groups
 
 __all__ = ["Explainer"]
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polyshap.data_files import choose_rows, read_table, select_columns, write_table
+from polyshap.command.data_files import choose_rows, read_table, select_columns, write_table
 from polyshap.errors import ArgumentError, FileFormatError
 
 pandas = pytest.importorskip("pandas")

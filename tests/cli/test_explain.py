@@ -193,14 +193,14 @@ def test_tolerance_not_met_is_three(explain, monkeypatch):
     """An explanation that says it did not converge sets the exit code; without a tolerance it does not."""
     import dataclasses
 
-    from polyshap import explain_command
+    import polyshap.command.explain as command
 
     def unfinished(*args, **options):
         found = polyshap.explain(*args, **options)
         stopped = dataclasses.replace(found.diagnostics, converged=False)
         return dataclasses.replace(found, diagnostics=stopped)
 
-    monkeypatch.setattr(explain_command, "explain", unfinished)
+    monkeypatch.setattr(command, "explain", unfinished)
     assert explain("scoring:predict", "--rows", "0")[0] == OK
     code, _, err = explain("scoring:predict", "--rows", "0", "--tolerance", "0.01")
     assert code == CONVERGED_NOT

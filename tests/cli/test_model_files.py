@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 from polyshap.cli import ERROR, OK, main
+from polyshap.command.model_files import Permissions, load_model
+from polyshap.command.pickles import pickle_globals
 from polyshap.errors import FileFormatError
-from polyshap.model_files import Permissions, load_model
-from polyshap.models import as_model
-from polyshap.pickles import pickle_globals
+from polyshap.models.functions import as_model
 
 ALLOWED = Permissions(allow_pickle=True)
 

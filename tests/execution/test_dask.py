@@ -232,7 +232,7 @@ def test_rows_give_the_same_bits_too(client):
 def test_parts_are_written_by_the_workers(client, tmp_path, monkeypatch):
     """The driver gets the number of rows of each part, and nothing else."""
     pytest.importorskip("pyarrow")
-    monkeypatch.setattr(polyshap.parts, "PART_ROWS", 100)
+    monkeypatch.setattr(polyshap.rows.parts, "PART_ROWS", 100)
     rows = np.random.default_rng(0).standard_normal((250, 3))
     options = {"budget": 8, "random_state": 0, "out": tmp_path / "out"}
 
@@ -253,7 +253,7 @@ import sys, time
 import numpy as np
 import distributed
 import polyshap
-from polyshap import parts
+from polyshap.rows import parts
 
 address, folder, out = sys.argv[1:]
 parts.PART_ROWS = 20
@@ -308,7 +308,7 @@ def test_the_driver_does_not_grow_with_the_rows(client, tmp_path):
     parquet = pytest.importorskip("pyarrow.parquet")
     import psutil
 
-    n_rows, n_columns = 20 * polyshap.parts.PART_ROWS // 5, 3
+    n_rows, n_columns = 20 * polyshap.rows.parts.PART_ROWS // 5, 3
     values = np.random.default_rng(0).standard_normal((n_rows, n_columns))
     table = pyarrow.table({f"x{j}": values[:, j] for j in range(n_columns)})
     parquet.write_table(table, tmp_path / "rows.parquet", row_group_size=n_rows // 20)

@@ -8,7 +8,7 @@ import pytest
 from polyshap.errors import ArgumentError, GameShapeError, ModelRaisedError
 from polyshap.execution.asynchronous import Concurrent, is_async
 from polyshap.execution.retries import Patient, Retries, as_retries
-from polyshap.models import numbers
+from polyshap.models.functions import numbers
 
 QUICK = Retries(attempts=3, wait=0.0)
 ROWS = np.arange(40.0).reshape(20, 2)

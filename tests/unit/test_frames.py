@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse
 
 from polyshap.errors import ArgumentError, ArgumentTypeError
-from polyshap.frames import read
+from polyshap.tables.frames import read
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 pl = pytest.importorskip("polars", reason="polars is not installed")

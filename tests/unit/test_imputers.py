@@ -7,10 +7,10 @@ from scipy.stats import kstest, norm
 import polyshap
 from polyshap.errors import ArgumentError, ArgumentTypeError
 from polyshap.execution.batching import Batching, coalition_values
-from polyshap.frames import read
 from polyshap.games import fillings, imputers
 from polyshap.games.conditional import CopulaScores
 from polyshap.games.imputers import as_imputer
+from polyshap.tables.frames import read
 
 RNG = np.random.default_rng(5)
 COVARIANCE = np.array([[1.0, 0.8, 0.3], [0.8, 2.0, -0.4], [0.3, -0.4, 1.5]])

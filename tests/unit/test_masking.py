@@ -6,9 +6,9 @@ import pytest
 from polyshap.coalitions import enumerate_all
 from polyshap.errors import ArgumentError, GameShapeError, ModelValueError
 from polyshap.execution.batching import Batching, ask, coalition_values
-from polyshap.frames import read
 from polyshap.games.imputers import Marginal
 from polyshap.games.masking import hashed
+from polyshap.tables.frames import read
 from reference_explain import coalition_value
 
 RNG = np.random.default_rng(0)

@@ -7,7 +7,7 @@ import pytest
 
 import polyshap
 from polyshap.errors import ArgumentError, ArgumentTypeError, GameShapeError
-from polyshap.models import as_model, numbers
+from polyshap.models.functions import as_model, numbers
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
 pl = pytest.importorskip("polars", reason="polars is not installed")

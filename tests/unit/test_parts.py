@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import polyshap
-from polyshap import parts
 from polyshap.errors import (
     ArgumentError,
     CacheMismatchError,
@@ -21,6 +20,7 @@ from polyshap.errors import (
     StorageError,
     WorkerError,
 )
+from polyshap.rows import parts
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -241,7 +241,7 @@ def test_a_killed_run_leaves_whole_parts(tmp_path, files):
     out = tmp_path / "out"
     script = (
         "import sys, os, polyshap, numpy as np, pandas\n"
-        "from polyshap import parts\n"
+        "from polyshap.rows import parts\n"
         "parts.PART_ROWS = 8\n"
         "files, out = sys.argv[1:]\n"
         "background = pandas.DataFrame(np.zeros((1, 5)), columns=" + repr(NAMES) + ")\n"

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from polyshap.errors import ArgumentError, ArgumentTypeError
-from polyshap.frames import read
-from polyshap.players import as_players, one_hot_groups
+from polyshap.tables.frames import read
+from polyshap.tables.players import as_players, one_hot_groups
 
 TABLE = read(np.zeros((1, 4)), "background", ["street", "zip", "age", "income"])
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from polyshap.coalitions import enumerate_all, signs
 from polyshap.gaussian.posterior import posterior
-from polyshap.selection import (
+from polyshap.gaussian.selection import (
     canonical,
     chosen_half,
     extend_half,
@@ -86,7 +86,7 @@ def test_extension_keeps_what_was_seen_and_repeats_nothing() -> None:
 
 def test_a_large_design_ends_by_leverage(monkeypatch: pytest.MonkeyPatch) -> None:
     """Beyond the limit of greedy picks the remainder is drawn, distinct, up to every pair there is."""
-    monkeypatch.setattr("polyshap.selection._MOST_PICKS", 20)
+    monkeypatch.setattr("polyshap.gaussian.selection._MOST_PICKS", 20)
     rng = np.random.default_rng(0)
     half = extend_half(np.eye(8, dtype=bool), n_pairs_in_all(8) - 8, prior_parameters(8), rng)
     assert len(np.unique(canonical(half), axis=0)) == n_pairs_in_all(8) == len(half)

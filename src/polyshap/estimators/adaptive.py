@@ -20,9 +20,9 @@ from polyshap.errors import ArgumentError
 from polyshap.gaussian.fitting import Fitted, fit_process, forecast_pairs
 from polyshap.gaussian.interactions import source_of
 from polyshap.gaussian.kernel import Parameters
+from polyshap.gaussian.selection import chosen_half, extend_half, n_pairs_in_all
 from polyshap.results import Diagnostics, Estimate, Observations, conclude
 from polyshap.sampling import Design, Sample, check_budget, check_players, draw, full_sample
-from polyshap.selection import chosen_half, extend_half, n_pairs_in_all
 
 __all__ = ["Adaptive", "DesignName"]
 

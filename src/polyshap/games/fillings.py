@@ -15,9 +15,9 @@ import numpy as np
 from polyshap._types import BoolMatrix, FloatArray
 from polyshap.errors import ArgumentError
 from polyshap.execution.batching import SyntheticRows
-from polyshap.frames import Table
 from polyshap.games.conditional import ConditionalRows, CopulaScores, GaussianScores, numeric_matrix
 from polyshap.games.masking import BackgroundRows, Words, hashed
+from polyshap.tables.frames import Table
 
 __all__ = [
     "Bound",

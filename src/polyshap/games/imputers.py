@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from polyshap._types import FloatArray
 from polyshap.errors import ArgumentError, ArgumentTypeError
-from polyshap.frames import Table
 from polyshap.games.conditional import CopulaScores, GaussianScores, numeric_matrix
 from polyshap.games.fillings import ConditionalFilling, CustomFilling, Filling, RowFunction, TableFilling
+from polyshap.tables.frames import Table
 
 __all__ = [
     "Baseline",

@@ -12,10 +12,10 @@ import numpy as np
 
 from polyshap._types import BoolMatrix, FloatArray, IntArray
 from polyshap.errors import ArgumentTypeError
-from polyshap.frames import Table
 from polyshap.games.tree_models import read_trees
 from polyshap.games.trees import TreeEnsemble, tree_game_values
-from polyshap.players import Players
+from polyshap.tables.frames import Table
+from polyshap.tables.players import Players
 
 __all__ = ["PathDependent", "PathDependentGame", "PathDependentGames"]
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyshap._types import BoolMatrix, FloatArray
-from polyshap.columns import is_missing
 from polyshap.errors import ArgumentTypeError, optional_import
 from polyshap.explanation import Explanation
+from polyshap.tables.columns import is_missing
 
 __all__ = ["MaskerImputer", "from_masker", "to_shap"]
 

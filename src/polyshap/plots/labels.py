@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from polyshap._types import IntArray
-from polyshap.columns import is_missing
 from polyshap.plots.canvas import View, short_names, shorten
+from polyshap.tables.columns import is_missing
 
 __all__ = ["feature_labels", "plain_number", "signed", "value_text"]
 

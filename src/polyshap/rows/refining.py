@@ -11,10 +11,10 @@ import numpy as np
 from polyshap._types import BoolMatrix, FloatArray, IntArray
 from polyshap.coalitions import log_shapley_kernel, pack, sizes_of
 from polyshap.estimators.adaptive import Adaptive
-from polyshap.plans import Plan
 from polyshap.results import Observations
+from polyshap.rows.plans import Plan
+from polyshap.rows.stages import both_ends
 from polyshap.sampling import Sample
-from polyshap.stages import both_ends
 
 __all__ = ["KnownGames", "refined_plan"]
 

@@ -18,9 +18,9 @@ from polyshap.estimators.adaptive import Adaptive
 from polyshap.estimators.polyshap import PolySHAP
 from polyshap.frontiers import KAdditive
 from polyshap.gaussian.fitting import fit_process
+from polyshap.gaussian.selection import prior_parameters
 from polyshap.results import Estimate, Index, Observations, conclude
 from polyshap.sampling import Sample
-from polyshap.selection import prior_parameters
 
 __all__ = ["PILOT_PAIRS", "PILOT_ROWS", "OneRowBackground", "learn_shared", "should_share"]
 

@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from polyshap.command.pickles import COMPRESSED, pickle_globals
 from polyshap.errors import ArgumentError, FileFormatError, optional_import
-from polyshap.models import as_model
-from polyshap.pickles import COMPRESSED, pickle_globals
+from polyshap.models.functions import as_model
 
 __all__ = ["LoadedModel", "Permissions", "load_model"]
 

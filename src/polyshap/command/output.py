@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from polyshap._types import IntArray
-from polyshap.columns import is_missing
 from polyshap.explanation import Explanation
+from polyshap.tables.columns import is_missing
 from polyshap.text_tables import bar, number, printable, text_table
 
 __all__ = ["Run", "as_json", "as_text"]

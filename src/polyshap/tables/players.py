@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from polyshap._types import BoolMatrix, IntArray
 from polyshap.errors import ArgumentError, ArgumentTypeError
-from polyshap.frames import Table
+from polyshap.tables.frames import Table
 
 __all__ = ["Groups", "Players", "as_players", "one_hot_groups"]
 
@@ -69,7 +69,7 @@ def as_players(groups: Groups, table: Table) -> Players:
 
     Examples
     --------
-    >>> from polyshap.frames import read
+    >>> from polyshap.tables.frames import read
     >>> table = read(np.zeros((1, 3)), "background", ["street", "zip", "age"])
     >>> as_players({"address": ["street", "zip"]}, table).names
     ('address', 'age')

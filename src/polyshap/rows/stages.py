@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from polyshap._types import BoolMatrix, FloatArray
-from polyshap.plans import Plan
 from polyshap.results import Observations
+from polyshap.rows.plans import Plan
 from polyshap.sampling import Sample
 
 __all__ = ["both_ends", "merged", "observations"]

@@ -9,9 +9,9 @@ import numpy as np
 
 from polyshap._types import FloatArray, IntArray
 from polyshap.explanation import Explanation
-from polyshap.prepared import Prepared, Task
 from polyshap.results import Diagnostics
-from polyshap.rowwise import RowResult
+from polyshap.rows.prepared import Prepared, Task
+from polyshap.rows.rowwise import RowResult
 
 __all__ = ["assemble"]
 

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyshap._types import BoolMatrix, IntArray
-from polyshap.columns import Words, as_column, bits, column_values, object_codes
 from polyshap.errors import ArgumentError, ArgumentTypeError
+from polyshap.tables.columns import Words, as_column, bits, column_values, object_codes
 
 __all__ = ["ArrayTable", "FrameTable", "Table", "read"]
 

@@ -6,7 +6,7 @@ from polyshap.errors import ArgumentError
 from polyshap.estimation import choose
 from polyshap.estimators.adaptive import Adaptive
 from polyshap.estimators.exact import Exact
-from polyshap.prepared import Prepared
+from polyshap.rows.prepared import Prepared
 from polyshap.sampling import check_budget
 
 __all__ = ["auto_budget", "checked_effort"]

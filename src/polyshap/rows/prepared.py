@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from polyshap._types import BoolMatrix, Estimator, FloatArray, IntArray
 from polyshap.errors import ArgumentError
 from polyshap.execution.batching import Batching, ask, coalition_values
-from polyshap.frames import ArrayTable, FrameTable, Table, read
 from polyshap.games.fillings import Bound, Filling
 from polyshap.games.imputers import Imputer, as_imputer
 from polyshap.games.masking import MaskingGame
 from polyshap.games.path_dependent import PathDependent, PathDependentGames
-from polyshap.models import Method, Model, as_model
-from polyshap.players import Groups, Players, as_players
+from polyshap.models.functions import Method, Model, as_model
+from polyshap.tables.frames import ArrayTable, FrameTable, Table, read
+from polyshap.tables.players import Groups, Players, as_players
 
 __all__ = ["MaskedGames", "Outputs", "Prepared", "Task", "prepare"]
 

@@ -20,9 +20,9 @@ from polyshap.execution.part_files import PartFolder, parquet
 from polyshap.execution.progress import track
 from polyshap.execution.workers import run_stream
 from polyshap.explanation import Explanation
-from polyshap.frames import ArrayTable, FrameTable, Table
-from polyshap.prepared import Prepared
-from polyshap.rowwise import Plan
+from polyshap.rows.prepared import Prepared
+from polyshap.rows.rowwise import Plan
+from polyshap.tables.frames import ArrayTable, FrameTable, Table
 
 __all__ = [
     "Part",

@@ -16,10 +16,10 @@ from polyshap.execution.cache import content_digest, fingerprint
 from polyshap.execution.options import Execution
 from polyshap.execution.retries import Patient
 from polyshap.execution.store import ValueStore
-from polyshap.frames import ArrayTable, FrameTable
-from polyshap.models import numbers
-from polyshap.prepared import MaskedGames, Prepared, Task
-from polyshap.rowjobs import CachedGames
+from polyshap.models.functions import numbers
+from polyshap.rows.jobs import CachedGames
+from polyshap.rows.prepared import MaskedGames, Prepared, Task
+from polyshap.tables.frames import ArrayTable, FrameTable
 
 __all__ = ["games_of", "outfitted"]
 

@@ -14,8 +14,8 @@ from polyshap.estimators.adaptive import Adaptive
 from polyshap.estimators.exact import Exact
 from polyshap.estimators.kaddshap import KAddSHAP
 from polyshap.estimators.polyshap import OddRegression, PolySHAP
+from polyshap.rows.sharing import OneRowBackground
 from polyshap.sampling import Sample
-from polyshap.sharing import OneRowBackground
 
 __all__ = ["Plan", "extends", "plan_for", "rows_together"]
 

@@ -19,9 +19,9 @@ from polyshap.execution.evaluate import evaluate
 from polyshap.execution.pools import Workers
 from polyshap.execution.staged import extended
 from polyshap.explanation import Fitted
-from polyshap.plans import Plan, extends, rows_together
 from polyshap.results import Diagnostics, Estimate, Observations
-from polyshap.stages import both_ends, merged, observations
+from polyshap.rows.plans import Plan, extends, rows_together
+from polyshap.rows.stages import both_ends, merged, observations
 
 __all__ = ["Jobs", "Plan", "RowResult", "RowRun", "explain_rows"]
 

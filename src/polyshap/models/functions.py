@@ -14,7 +14,7 @@ import numpy as np
 
 from polyshap._types import FloatArray
 from polyshap.errors import ArgumentError, ArgumentTypeError, GameShapeError
-from polyshap.networks import TORCH_ROWS, onnx_function, torch_function
+from polyshap.models.networks import TORCH_ROWS, onnx_function, torch_function
 
 __all__ = ["METHODS", "Method", "Model", "as_model", "numbers"]
 

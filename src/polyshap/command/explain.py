@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from polyshap.data_files import choose_rows, read_table, select_columns, write_table
+from polyshap.command.data_files import choose_rows, read_table, select_columns, write_table
+from polyshap.command.model_files import LoadedModel, Permissions, load_model
+from polyshap.command.output import Run
 from polyshap.errors import ArgumentError, FileFormatError, optional_import
 from polyshap.execution.cache import Cache
 from polyshap.explain import auto_budget, explain
-from polyshap.explain_output import Run
-from polyshap.model_files import LoadedModel, Permissions, load_model
-from polyshap.models import as_model
+from polyshap.models.functions import as_model
 
 __all__ = ["OUTPUT_SUFFIXES", "run_explain"]
 

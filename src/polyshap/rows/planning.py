@@ -12,10 +12,10 @@ import numpy as np
 from polyshap._types import BoolMatrix, IntArray
 from polyshap.estimation import choose
 from polyshap.estimators.adaptive import Adaptive
-from polyshap.plans import Plan, plan_for
-from polyshap.prepared import Prepared, Task
-from polyshap.rowwise import RowRun
-from polyshap.sharing import PILOT_PAIRS, PILOT_ROWS, OneRowBackground, learn_shared
+from polyshap.rows.plans import Plan, plan_for
+from polyshap.rows.prepared import Prepared, Task
+from polyshap.rows.rowwise import RowRun
+from polyshap.rows.sharing import PILOT_PAIRS, PILOT_ROWS, OneRowBackground, learn_shared
 
 __all__ = ["Planner"]
 

@@ -16,8 +16,8 @@ from polyshap.execution.cache import CachedGame, content_digest
 from polyshap.execution.pools import Workers
 from polyshap.execution.store import ValueStore
 from polyshap.execution.workers import run_stream
-from polyshap.plans import Plan
-from polyshap.rowwise import RowResult, RowRun
+from polyshap.rows.plans import Plan
+from polyshap.rows.rowwise import RowResult, RowRun
 
 __all__ = ["CachedGames", "RowJobs"]
 
