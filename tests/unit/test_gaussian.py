@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from scipy.linalg import lapack
+from scipy.stats import multivariate_normal
 from tests.reference_gaussian import (
     coefficient_variances,
     covariance_by_terms,
@@ -17,10 +18,10 @@ from tests.reference_gaussian import (
 
 from polyshap.coalitions import enumerate_all, signs
 from polyshap.gaussian.averaging import laplace_draws
-from polyshap.gaussian.fitting import error_factor, fit_process, forecast_pairs, learning_columns
+from polyshap.gaussian.fitting import calibration, error_factor, fit_process, forecast_pairs, learning_columns
 from polyshap.gaussian.interactions import ProcessSource
 from polyshap.gaussian.kernel import Parameters, even_kernel, hyperbolic, odd_kernel
-from polyshap.gaussian.likelihood import Hyperprior, learn, objective, unpack
+from polyshap.gaussian.likelihood import Hyperprior, improve, learn, objective, unpack
 from polyshap.gaussian.linear import factorise
 from polyshap.gaussian.posterior import covariance, posterior
 from polyshap.gaussian.sections import delta_sections, delta_variance, prior_variance, smooth_sections
@@ -96,6 +97,27 @@ def test_delta_part_is_exact_enumeration() -> None:
     )
 
 
+@pytest.mark.parametrize("n_terms", [0, 2])
+def test_objective_is_the_density_of_two_gaussians(n_terms: int) -> None:
+    """Minus its value is the log density of odd and even values under the kernels and of theta a priori."""
+    rng, rows = np.random.default_rng(3), some_rows(5, 9)
+    odd, even, columns = rng.normal(size=(10, 1)), rng.normal(size=(10, 1)), rng.normal(size=(10, n_terms))
+    hyperprior = Hyperprior(ratio_deviation=0.5)
+    mean, deviation = hyperprior.moments(5)
+    theta = mean + 0.3 * rng.normal(size=len(mean))
+    p = unpack(theta, 5, hyperprior.scales)
+    delta = np.diag([p.nugget] * 9 + [0.0])
+    loss = 0.5 * (((theta - mean) / deviation) ** 2).sum()
+    for values, kernel in (
+        (odd, odd_kernel(rows, rows, p) + delta + columns @ columns.T),
+        (even, even_kernel(rows, rows, p) + delta),
+    ):
+        density = multivariate_normal(np.zeros(10), kernel).logpdf(values[:, 0])
+        loss -= density + 5 * np.log(2 * np.pi)
+    found = objective(theta, rows=rows, odd=odd, even=even, hyperprior=hyperprior, terms=columns)[0]
+    assert found == pytest.approx(loss, rel=1e-8)  # a jitter of 1e-12 on a kernel of condition 1e3 or so
+
+
 @pytest.mark.parametrize("ratio_deviation", [None, 0.5])
 def test_gradient_is_the_slope_of_the_objective(ratio_deviation: float | None) -> None:
     """Central differences of step h err by h^2 and eps / h: about 1e-6 of the largest entry here."""
@@ -157,9 +179,43 @@ def test_learning_on_many_rows_starts_on_few() -> None:
     rows = some_rows(10, 300)
     value = (rows @ np.linspace(0, 1, 10) + rows[:, 7] * rows[:, 8] * rows[:, 9])[:, None]
     even = (rows[:, 8] * rows[:, 9])[:, None] - 1.0
-    fine = learn(rows, value, even, replace(Hyperprior(), n_coarse=10_000, n_iterations=80))
-    coarse = learn(rows, value, even, replace(Hyperprior(), n_coarse=100))
-    assert coarse.log_likelihood > fine.log_likelihood - 0.03 * abs(fine.log_likelihood)
+    fine = learn(rows, value, even, replace(Hyperprior(), n_few=10_000, n_iterations=80))
+    hyperprior = replace(Hyperprior(), n_few=100)
+    first = learn(rows, value, even, hyperprior)
+    better = improve(first, rows, value, even, hyperprior)
+    assert better.log_likelihood > fine.log_likelihood - 0.01 * abs(fine.log_likelihood)
+    assert first.n_iterations < better.n_iterations <= first.n_iterations + hyperprior.n_more_iterations
+
+
+def test_terms_of_their_own_leave_less_to_the_rest() -> None:
+    """Beside a column that explains all but noise, the smooth part shrinks."""
+    rows = some_rows(8, 60)
+    triple = (rows[:, 1] * rows[:, 3] * rows[:, 6])[:, None]
+    value = triple + 0.01 * np.random.default_rng(0).normal(size=triple.shape)
+    even = np.zeros_like(value)
+    alone = learn(rows, value, even, Hyperprior())
+    beside = improve(alone, rows, value, even, Hyperprior(), triple)
+    assert beside.log_likelihood > alone.log_likelihood + 10
+    assert beside.parameters.smooth.sum() < 0.1 * alone.parameters.smooth.sum()
+
+
+def test_calibration_leaves_each_pair_out() -> None:
+    """Its figure is that of predicting each pair from the others, conditioned one by one."""
+    rows, p = some_rows(6, 12), some_parameters(6)
+    odd = np.random.default_rng(1).normal(size=(13, 2))
+    K = covariance(rows, p)
+    squares = np.zeros(2)
+    for left_out in range(12):
+        rest = np.arange(13) != left_out
+        weights = np.linalg.solve(K[rest][:, rest], K[rest, left_out])
+        variance = K[left_out, left_out] - K[left_out, rest] @ weights
+        squares += (odd[left_out] - weights @ odd[rest]) ** 2 / variance
+    process = posterior(rows, p)
+    alpha = process.solve(odd)
+    amplitude = np.diagonal(odd.T @ np.linalg.solve(K, odd)) / 13
+    np.testing.assert_allclose(
+        calibration(process, odd, alpha), np.sqrt((30 * amplitude + squares) / 42), rtol=1e-9
+    )
 
 
 def test_terms_that_data_demand_are_singled_out() -> None:

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polyshap._threads import bounded_threads
 from polyshap._types import FloatArray
 from polyshap.gaussian.averaging import laplace_draws
-from polyshap.gaussian.kernel import Parameters
-from polyshap.gaussian.likelihood import Hyperprior, Learned, learn, unpack
+from polyshap.gaussian.kernel import Parameters, term_columns
+from polyshap.gaussian.likelihood import Hyperprior, Learned, improve, learn, unpack
 from polyshap.gaussian.posterior import Posterior, posterior
 from polyshap.gaussian.sections import delta_sections
 from polyshap.gaussian.terms import single_out
 
-__all__ = ["Fitted", "error_factor", "fit_process", "forecast_pairs", "learning_columns"]
+__all__ = ["Fitted", "calibration", "error_factor", "fit_process", "forecast_pairs", "learning_columns"]
 
 _DRAWS = 16
 # Averaging pays below about 10 calls a player; it costs d + 5 gradients, so only while those are cheap.
@@ -29,6 +31,8 @@ _AMPLE_PAIRS_PER_PLAYER, _RATIO_DEVIATION = 7.5, 0.5
 _DIGITS = 10
 # Columns that parameters are learned from where there are more.
 _COLUMNS = 8
+# Pairs left out in turn to see whether errors are as promised, and pairs that the likelihood counts for.
+_LEFT_OUT, _PRIOR_PAIRS = 300, 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,20 +79,11 @@ def fit_process(
     scale = _scale(odd, even)
     safe = np.where(scale > 0, scale, 1.0)
     odd, even = odd / safe, even / safe
-    # searches see rounded values: a game in other units takes the very same steps
-    seen, seen_even = odd.round(_DIGITS), even.round(_DIGITS)
-    hyperprior = Hyperprior()
-    if n_half < _SCARCE_PAIRS_PER_PLAYER * n_players:
-        hyperprior = replace(hyperprior, deviation=_SCARCE_DEVIATION)
-    if n_half > _AMPLE_PAIRS_PER_PLAYER * n_players and odd.shape[1] == 1:
-        hyperprior = replace(hyperprior, ratio_deviation=_RATIO_DEVIATION)
-    columns = learning_columns(scale)
+    evidence = _evidence(rows, odd, even, learning_columns(scale))
     learned = None
     if prior is None:
-        with bounded_threads(min(n_half, hyperprior.n_rows)):
-            learned = learn(rows, seen[:, columns], seen_even[:, columns], hyperprior)
-    parameters = learned.parameters if learned is not None else prior
-    assert parameters is not None
+        with bounded_threads(evidence.hyperprior.n_rows):
+            learned = learn(*evidence)
     averaged = (
         learned is not None
         and 0 < n_half <= min(_AVERAGE_PAIRS, _AVERAGE_PAIRS_PER_PLAYER * n_players)
@@ -96,17 +91,18 @@ def fit_process(
     )
     complete = n_players < 63 and n_half == (1 << (n_players - 1)) - 1
     with bounded_threads(len(rows)):
+        parameters = prior if learned is None else learned.parameters
+        assert parameters is not None
         process = posterior(rows, parameters, device=device)
-        if learned is not None and odd.shape[1] == 1 and not averaged:
-            process = _with_terms(process, odd, device)
+        if learned is not None and not averaged:
+            process, learned = _refined(process, learned, odd, evidence, device)
         if complete:
             values = delta_sections(rows[:-1]).T @ odd[:-1] + _end_share(n_players) * odd[-1]
             errors = np.zeros_like(values)
         else:
-            values, errors = _plain(process, odd, shared=prior is not None or odd.shape[1] > 1)
-            errors *= error_factor(process.parameters, n_half)
+            values, errors = _plain(process, odd)
         if averaged and learned is not None and not complete:
-            values = _averaged(learned, rows, odd, (seen, seen_even), hyperprior)
+            values = _averaged(learned, odd, evidence)
     # the solve meets the constraint up to rounding; what is left is spread evenly
     values += (2 * odd[-1] - values.sum(axis=0)) / n_players
     return Fitted(
@@ -124,7 +120,48 @@ def fit_process(
     )
 
 
-def learning_columns(scale: FloatArray) -> slice | FloatArray:
+class _Evidence(NamedTuple):
+    """What parameters are learned from: the first arguments of `learn`."""
+
+    rows: FloatArray
+    odd: FloatArray
+    even: FloatArray
+    hyperprior: Hyperprior
+
+
+def _evidence(
+    rows: FloatArray, odd: FloatArray, even: FloatArray, columns: slice | NDArray[np.intp]
+) -> _Evidence:
+    """Values are rounded: a game in other units takes the very same steps."""
+    n_half, n_players = len(rows) - 1, rows.shape[1]
+    hyperprior = Hyperprior()
+    if n_half < _SCARCE_PAIRS_PER_PLAYER * n_players:
+        hyperprior = replace(hyperprior, deviation=_SCARCE_DEVIATION)
+    if n_half > _AMPLE_PAIRS_PER_PLAYER * n_players and odd.shape[1] == 1:
+        hyperprior = replace(hyperprior, ratio_deviation=_RATIO_DEVIATION)
+    return _Evidence(rows, odd[:, columns].round(_DIGITS), even[:, columns].round(_DIGITS), hyperprior)
+
+
+def _refined(
+    process: Posterior, learned: Learned, odd: FloatArray, evidence: _Evidence, device: str | None
+) -> tuple[Posterior, Learned]:
+    """Terms singled out of one column of values, and parameters that know of them and of more rows."""
+    rows, single = process.rows, process.parameters
+    if odd.shape[1] == 1:
+        single = single_out(single, rows, process.factor, odd)
+    columns = None
+    if single.term_variances is not None:
+        columns = term_columns(rows, single.terms) * np.sqrt(single.term_variances)
+    elif len(rows) - 1 <= evidence.hyperprior.n_few:
+        return process, learned
+    del process  # one n x n matrix at a time
+    with bounded_threads(evidence.hyperprior.n_rows):
+        learned = improve(learned, *evidence, columns)
+    parameters = replace(learned.parameters, terms=single.terms, term_variances=single.term_variances)
+    return posterior(rows, parameters, device=device), learned
+
+
+def learning_columns(scale: FloatArray) -> slice | NDArray[np.intp]:
     """At most 8 columns that are not zero, evenly spread; all if all are zero."""
     known = np.flatnonzero(scale > 0)
     if not len(known):
@@ -165,22 +202,26 @@ def _end_share(n_players: int) -> float:
     return 2.0 / n_players
 
 
-def _with_terms(process: Posterior, odd: FloatArray, device: str | None) -> Posterior:
-    parameters = single_out(process.parameters, process.rows, process.factor, odd)
-    if parameters is process.parameters:
-        return process
-    rows = process.rows
-    del process  # one n x n matrix at a time
-    return posterior(rows, parameters, device=device)
-
-
-def _plain(process: Posterior, odd: FloatArray, *, shared: bool) -> tuple[FloatArray, FloatArray]:
-    """Means and standard errors (d, k); with shared parameters each column has an amplitude of its own."""
+def _plain(process: Posterior, odd: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Means and standard errors (d, k): those that the parameters promise, as far as they keep their word."""
     alpha = process.solve(odd)
-    errors = np.repeat(np.sqrt(process.variance)[:, None], odd.shape[1], axis=1)
-    if shared:
-        errors *= np.sqrt(np.einsum("jk,jk->k", alpha, odd) / len(odd))
-    return process.values(alpha), errors
+    errors = np.sqrt(process.variance)[:, None] * calibration(process, odd, alpha)
+    return process.values(alpha), errors * error_factor(process.parameters, len(odd) - 1)
+
+
+def calibration(process: Posterior, odd: FloatArray, alpha: FloatArray) -> FloatArray:
+    """Root mean square of error over promised error, for pairs predicted from all others; (k,).
+
+    Left out, row j has the error alpha_j / (K^-1)_jj of promised variance 1 / (K^-1)_jj. A few pairs say
+    little: some weight is given to what the likelihood says, u' K^-1 u / n, the amplitude of each column.
+    """
+    chosen = np.sort(np.random.default_rng(0).permutation(len(alpha) - 1)[:_LEFT_OUT])
+    units = np.zeros((len(alpha), len(chosen)))
+    units[chosen, np.arange(len(chosen))] = 1
+    precision = (process.factor.whiten(units) ** 2).sum(axis=0)
+    squares = (alpha[chosen] ** 2 / precision[:, None]).sum(axis=0)
+    amplitude = np.einsum("jk,jk->k", alpha, odd) / len(odd)
+    return np.asarray(np.sqrt((_PRIOR_PAIRS * amplitude + squares) / (_PRIOR_PAIRS + len(chosen))))
 
 
 def error_factor(parameters: Parameters, n_half: int) -> float:
@@ -193,16 +234,11 @@ def error_factor(parameters: Parameters, n_half: int) -> float:
     return 1 + (parameters.effective_order - 1) * unseen
 
 
-def _averaged(
-    learned: Learned,
-    rows: FloatArray,
-    odd: FloatArray,
-    seen: tuple[FloatArray, FloatArray],
-    hyperprior: Hyperprior,
-) -> FloatArray:
+def _averaged(learned: Learned, odd: FloatArray, evidence: _Evidence) -> FloatArray:
     """Posterior means averaged over parameters that the sample leaves possible."""
+    rows, scales = evidence.rows, evidence.hyperprior.scales
     values = np.zeros((rows.shape[1], odd.shape[1]))
-    for theta in laplace_draws(learned, rows, *seen, hyperprior, _DRAWS):
-        process = posterior(rows, unpack(theta, rows.shape[1], hyperprior.scales), variances=False)
+    for theta in laplace_draws(learned, *evidence, _DRAWS):
+        process = posterior(rows, unpack(theta, rows.shape[1], scales), variances=False)
         values += process.values(process.solve(odd)) / _DRAWS
     return values
