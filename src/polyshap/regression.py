@@ -21,10 +21,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import blas, lapack
 
+from polyshap._memory import check_memory
 from polyshap._threads import bounded_threads
 from polyshap._types import BoolMatrix, FloatArray, IntArray
 from polyshap.coalitions import signs
-from polyshap.errors import MemoryNeededError
 from polyshap.frontiers import Frontier
 
 __all__ = ["Basis", "Fit", "even_basis", "least_squares", "monomial_basis", "odd_basis", "parity_terms"]
@@ -207,6 +207,7 @@ def _normal_route(problem: _Problem) -> Fit | None:
     p, constrained = problem.basis.n_columns, problem.unit is not None
     if len(problem.coalitions) + constrained < p:
         return None
+    _check_memory(problem, p * p)
     gram = np.zeros((p, p), order="F")
     gradient, _ = problem.gradient(problem.offset, gram)
     if problem.unit is not None:
@@ -228,6 +229,16 @@ def _normal_route(problem: _Problem) -> Fit | None:
             break
         gradient, residual = problem.gradient(coefficients)
     return Fit(coefficients, p, 1.0 / np.sqrt(rcond), residual / (problem.scale or 1.0))
+
+
+def _check_memory(problem: _Problem, matrix: int) -> None:
+    """For a matrix of so many numbers, and a block of the design."""
+    m, p = len(problem.coalitions), problem.basis.n_columns
+    check_memory(
+        8 * (matrix + m * p // _BLOCK_SHARE),
+        f"The {p} terms of a regression on {m} coalitions",
+        "Use a smaller frontier or a smaller budget.",
+    )
 
 
 def _project_gram(gram: FloatArray, unit: FloatArray) -> None:
@@ -260,7 +271,8 @@ def _orthogonal_route(problem: _Problem) -> Fit:
     known = int(problem.unit is not None)
     if min(m, p - known) == 0:
         return Fit(problem.offset, known, 1.0, 0.0)
-    design = _allocate(m, p)
+    _check_memory(problem, m * p)
+    design = np.empty((m, p), order="F")
     reflector = None if problem.unit is None else _reflector(problem.unit)
     for part, block in problem.blocks():
         design[part] = block.T if reflector is None else _reflect(block.T, reflector)
@@ -279,16 +291,6 @@ def _orthogonal_route(problem: _Problem) -> Fit:
     condition = float(diagonal.max() / diagonal.min()) if diagonal.min() > 0 else np.inf
     residual = float(np.linalg.norm(problem.residuals(coefficients))) / (problem.scale or 1.0)
     return Fit(coefficients, int(rank) + known, condition, residual)
-
-
-def _allocate(m: int, p: int) -> FloatArray:
-    try:
-        return np.empty((m, p), order="F")
-    except MemoryError as error:
-        raise MemoryNeededError(
-            f"A regression of {m} coalitions on {p} terms needs {8 * m * p / 2**30:.1f} GiB for its design "
-            "matrix, which is not there. Use a smaller frontier or a smaller budget."
-        ) from error
 
 
 def _reflector(unit: FloatArray) -> FloatArray:

@@ -112,7 +112,10 @@ class Design:
 
 
 def _log_own_weights(size_weights: Sequence[float] | FloatArray, n_players: int) -> FloatArray:
-    weights = np.asarray(size_weights, dtype=float)
+    try:
+        weights = np.asarray(size_weights, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ArgumentTypeError(f"`size_weights` must be numbers. Got {size_weights!r}.") from error
     if weights.shape != (n_players - 1,):
         raise ArgumentError(
             f"`size_weights` must hold one number for each size 1..n_players-1, so {n_players - 1}. "

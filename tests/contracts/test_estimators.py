@@ -45,7 +45,7 @@ ROWS = {
     "svarm": Traits(efficient=None),
     "msr": Traits(),
     "unbiased-kernelshap": Traits(),
-    "regression-msr": Traits(efficient=1e-10),
+    "regression-msr": Traits(),
     "oddshap": Traits(),
     "proxyspex": Traits(efficient=None),
     "mobius-lasso": Traits(efficient=None),

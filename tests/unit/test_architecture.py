@@ -16,7 +16,7 @@ SOURCE = Path(polyshap.__file__).parent
 
 # Lower layers first; a module may import from its own layer and from lower ones at module level.
 LAYERS = (
-    ("_types", "errors", "_threads", "text_tables"),
+    ("_types", "errors", "_memory", "_threads", "text_tables"),
     ("coalitions",),
     ("sampling", "frontiers"),
     ("results",),

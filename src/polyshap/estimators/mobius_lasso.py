@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from types import ModuleType
 
 import numpy as np
 
+from polyshap._memory import check_memory
 from polyshap._types import FloatArray
 from polyshap.errors import optional_import
 from polyshap.estimators.enumeration import enumerated, is_full
@@ -38,6 +40,8 @@ class MobiusLasso:
     design: Design = field(default_factory=Design)
 
     def draw(self, n_players: int, budget: int, rng: np.random.Generator) -> Sample:
+        KAdditive(self.order).build(n_players)  # what is wrong is to be said before a model is called
+        _linear_models()
         return draw(self.design, n_players, check_budget(budget), rng)
 
     def fit(self, observations: Observations) -> Estimate:
@@ -47,6 +51,11 @@ class MobiusLasso:
         n = observations.n_players
         frontier = KAdditive(self.order).build(n)
         rows = np.concatenate([observations.sample.coalitions, np.ones((1, n), dtype=bool)])
+        check_memory(
+            8 * len(frontier) * (len(rows) + len(frontier)),
+            f"The {len(frontier)} terms of {name} on {len(rows)} coalitions",
+            "Use a smaller order, or estimator='adaptive'.",
+        )
         columns = [rows[:, players].all(axis=2) for players in frontier.by_order.values()]
         design = np.concatenate(columns, axis=1).astype(float)
         targets = np.concatenate([observations.centred, observations.total[None]])
@@ -60,9 +69,13 @@ class MobiusLasso:
         return conclude(observations, from_moebius(frontier, coefficients), diagnostics, source=source)
 
 
+def _linear_models() -> ModuleType:
+    return optional_import("sklearn.linear_model", extra="trees", purpose="The estimator 'mobius-lasso'")
+
+
 def _lasso(design: FloatArray, targets: FloatArray) -> FloatArray:
     """Coefficients along the path with the smallest information criterion."""
-    linear = optional_import("sklearn.linear_model", extra="trees", purpose="The estimator 'mobius-lasso'")
+    linear = _linear_models()
     exceptions = optional_import("sklearn.exceptions", extra="trees", purpose="The estimator 'mobius-lasso'")
     largest = float(np.abs(targets).max())
     if largest == 0.0:

@@ -103,8 +103,9 @@ def reuse_all(observations: Observations) -> FloatArray:
     if n == 1 or not len(sample):
         return equal
     weighted = np.exp(sample.log_weights)[:, None] * observations.centred
-    mean = sample.sizes @ weighted / n
-    return np.asarray(equal + (sample.coalitions.astype(float).T @ weighted - mean) / (n - 1))
+    parts = sample.coalitions.astype(float).T @ weighted
+    # their mean over the players is sum_S mu/p v(S) |S|/n up to rounding, which many players add up
+    return np.asarray(equal + (parts - parts.mean(axis=0)) / (n - 1))
 
 
 def _standard_errors(observations: Observations) -> FloatArray | None:

@@ -40,6 +40,7 @@ class RegressionMSR:
     engines: Sequence[Engine] = ("xgboost", "scikit-learn", "lightgbm")
 
     def draw(self, n_players: int, budget: int, rng: np.random.Generator) -> Sample:
+        installed(self.engines)  # what is missing is to be said before a model is called
         return draw(self.design, n_players, check_budget(budget), rng)
 
     def fit(self, observations: Observations) -> Estimate:
