@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import blas, lapack
 
+from polyshap import walsh
 from polyshap._memory import check_memory
 from polyshap._threads import bounded_threads
 from polyshap._types import BoolMatrix, FloatArray, IntArray
@@ -43,10 +44,14 @@ _REFINEMENTS, _REFINED = 3, 1e-15
 
 @dataclass(frozen=True)
 class Basis:
-    """Columns of a design matrix: how many, and how to write them, transposed, as (n_columns, rows)."""
+    """Columns of a design matrix: how many, and how to write them, transposed, as (n_columns, rows).
+
+    Fourier columns of odd order name their players too, in blocks (n_terms, order).
+    """
 
     n_columns: int
     write: Columns
+    odd: tuple[IntArray, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +83,7 @@ def monomial_basis(frontier: Frontier) -> Basis:
 def odd_basis(frontier: Frontier) -> Basis:
     """Fourier columns prod_{i in T} s_i of the frontier's terms of odd order, s = +-1."""
     odd = {order: players for order, players in frontier.by_order.items() if order % 2}
-    return Basis(sum(map(len, odd.values())), _products(odd, signs))
+    return Basis(sum(map(len, odd.values())), _products(odd, signs), tuple(odd.values()))
 
 
 def even_basis(frontier: Frontier) -> Basis:
@@ -207,9 +212,7 @@ def _normal_route(problem: _Problem) -> Fit | None:
     p, constrained = problem.basis.n_columns, problem.unit is not None
     if len(problem.coalitions) + constrained < p:
         return None
-    _check_memory(problem, p * p)
-    gram = np.zeros((p, p), order="F")
-    gradient, _ = problem.gradient(problem.offset, gram)
+    gram, gradient = _normal_equations(problem)
     if problem.unit is not None:
         _project_gram(gram, problem.unit)
     norm = _one_norm(gram)
@@ -229,6 +232,16 @@ def _normal_route(problem: _Problem) -> Fit | None:
             break
         gradient, residual = problem.gradient(coefficients)
     return Fit(coefficients, p, 1.0 / np.sqrt(rcond), residual / (problem.scale or 1.0))
+
+
+def _normal_equations(problem: _Problem) -> tuple[FloatArray, FloatArray]:
+    """X' X, its lower triangle, and X' (weighted residuals of the offset)."""
+    (m, n), p, odd = problem.coalitions.shape, problem.basis.n_columns, problem.basis.odd
+    _check_memory(problem, p * p)
+    if odd is not None and walsh.pays(n, m, p):
+        return walsh.odd_gram(problem.coalitions, problem.roots**2, odd), problem.gradient(problem.offset)[0]
+    gram = np.zeros((p, p), order="F")
+    return gram, problem.gradient(problem.offset, gram)[0]
 
 
 def _check_memory(problem: _Problem, matrix: int) -> None:
