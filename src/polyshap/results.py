@@ -97,7 +97,8 @@ class Diagnostics:
     n_terms : int
         Size of the frontier, or of the basis.
     rank : int
-        Independent equations for those terms; smaller than `n_terms` means a minimum-norm solution.
+        Independent equations for the terms that were solved for: all of them, or on a paired sample those of
+        odd order. Fewer than unknowns mean a minimum-norm solution, which `warnings` names.
     condition : float
         Estimated condition number of the solved system.
     residual : float

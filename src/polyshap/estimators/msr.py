@@ -103,9 +103,10 @@ def reuse_all(observations: Observations) -> FloatArray:
     if n == 1 or not len(sample):
         return equal
     weighted = np.exp(sample.log_weights)[:, None] * observations.centred
-    parts = sample.coalitions.astype(float).T @ weighted
-    # their mean over the players is sum_S mu/p v(S) |S|/n up to rounding, which many players add up
-    return np.asarray(equal + (parts - parts.mean(axis=0)) / (n - 1))
+    mean = sample.sizes @ weighted / n
+    values = equal + (sample.coalitions.astype(float).T @ weighted - mean) / (n - 1)
+    # they sum to the total up to rounding, which grows with the weights and the players: share it out
+    return np.asarray(values + (observations.total - values.sum(axis=0)) / n)
 
 
 def _standard_errors(observations: Observations) -> FloatArray | None:

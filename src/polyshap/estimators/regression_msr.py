@@ -29,13 +29,15 @@ class RegressionMSR:
     Parameters
     ----------
     design : Design
+        Paired; the shares 1 / sqrt(s (n - s)) of the sizes s are those of Witter et al. for trees. With equal
+        shares the error is a quarter larger.
     boosting : Boosting
         The settings of the trees; XGBoost's defaults.
     engines : sequence of {"xgboost", "lightgbm", "scikit-learn"}
         The first one that is installed is taken; the diagnostics name it.
     """
 
-    design: Design = field(default_factory=Design)
+    design: Design = field(default_factory=lambda: Design("root-kernel"))
     boosting: Boosting = field(default_factory=Boosting)
     engines: Sequence[Engine] = ("xgboost", "scikit-learn", "lightgbm")
 
