@@ -109,7 +109,7 @@ def estimate(
     execution = Execution(n_jobs, executor, cache, retries, timeout, max_concurrency)
     execution.check()
     chosen = _stopping(choose(estimator, n_players, budget, tolerance), tolerance)
-    rng = np.random.default_rng(random_state)
+    rng = _generator(random_state)
     clock = _Clock()
     most = min(budget, 1 << n_players) if n_players < 63 else budget
     label = getattr(game, "__name__", type(game).__name__)
@@ -134,6 +134,16 @@ def estimate(
     with clock.of("fit"):
         result = chosen.fit(observations)
     return result.with_diagnostics(seconds=MappingProxyType(dict(clock.seconds)))
+
+
+def _generator(random_state: int | np.random.Generator | None) -> np.random.Generator:
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise ArgumentTypeError(
+            "`random_state` must be a whole number that is not negative, a Generator or None. "
+            f"Got {random_state!r}."
+        ) from error
 
 
 class _Options(TypedDict):

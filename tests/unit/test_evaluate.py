@@ -108,6 +108,9 @@ def test_bad_arguments():
     for batch_size in (0, 1.5):
         with pytest.raises(ArgumentError, match="`batch_size`"):
             polyshap.estimate(GAME, N, 16, batch_size=batch_size)
+    for seed in ("a", -1, 0.5):
+        with pytest.raises(ArgumentTypeError, match="`random_state` must be"):
+            polyshap.estimate(GAME, N, 16, random_state=seed)
     with pytest.raises(ArgumentTypeError, match="`size_weights` must be numbers"):
         polyshap.draw(polyshap.Design(["a", "b"]), 3, 6, np.random.default_rng(0))
     with pytest.raises(ArgumentError, match="Did you mean 'leverageshap'"):
