@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -223,7 +224,7 @@ class Explicit:
         _check_order(1, n_players)
         given = [tuple(sorted(_check_term(tuple(term), n_players))) for term in self.terms]
         if len(set(given)) < len(given):
-            twice = sorted({term for term in given if given.count(term) > 1})
+            twice = sorted(term for term, times in Counter(given).items() if times > 1)
             raise ArgumentError(
                 f"`terms` must be distinct sets of players. Given more than once: {twice[:5]}."
             )

@@ -28,7 +28,16 @@ from polyshap._types import BoolMatrix, FloatArray, IntArray
 from polyshap.coalitions import signs
 from polyshap.frontiers import Frontier
 
-__all__ = ["Basis", "Fit", "even_basis", "least_squares", "monomial_basis", "odd_basis", "parity_terms"]
+__all__ = [
+    "Basis",
+    "Fit",
+    "check_regression",
+    "even_basis",
+    "least_squares",
+    "monomial_basis",
+    "odd_basis",
+    "parity_terms",
+]
 
 # A basis writes its columns for a block of coalitions (rows, n_players) into (n_columns, rows).
 Columns = Callable[[BoolMatrix, FloatArray], None]
@@ -237,19 +246,19 @@ def _normal_route(problem: _Problem) -> Fit | None:
 def _normal_equations(problem: _Problem) -> tuple[FloatArray, FloatArray]:
     """X' X, its lower triangle, and X' (weighted residuals of the offset)."""
     (m, n), p, odd = problem.coalitions.shape, problem.basis.n_columns, problem.basis.odd
-    _check_memory(problem, p * p)
+    check_regression(m, p)
     if odd is not None and walsh.pays(n, m, p):
         return walsh.odd_gram(problem.coalitions, problem.roots**2, odd), problem.gradient(problem.offset)[0]
     gram = np.zeros((p, p), order="F")
     return gram, problem.gradient(problem.offset, gram)[0]
 
 
-def _check_memory(problem: _Problem, matrix: int) -> None:
-    """For a matrix of so many numbers, and a block of the design."""
-    m, p = len(problem.coalitions), problem.basis.n_columns
+def check_regression(n_rows: int, n_columns: int) -> None:
+    """Refuse what cannot fit: the smaller of normal equations and design, and a block of the design."""
+    matrix = n_columns * min(n_rows, n_columns)
     check_memory(
-        8 * (matrix + m * p // _BLOCK_SHARE),
-        f"The {p} terms of a regression on {m} coalitions",
+        8 * (matrix + n_rows * n_columns // _BLOCK_SHARE),
+        f"The {n_columns} terms of a regression on {n_rows} coalitions",
         "Use a smaller frontier or a smaller budget.",
     )
 
@@ -284,7 +293,7 @@ def _orthogonal_route(problem: _Problem) -> Fit:
     known = int(problem.unit is not None)
     if min(m, p - known) == 0:
         return Fit(problem.offset, known, 1.0, 0.0)
-    _check_memory(problem, m * p)
+    check_memory(8 * m * p, f"The {p} terms of a regression on {m} coalitions", "Use a smaller frontier.")
     design = np.empty((m, p), order="F")
     reflector = None if problem.unit is None else _reflector(problem.unit)
     for part, block in problem.blocks():

@@ -30,11 +30,15 @@ def test_other_platforms_get_a_guess(monkeypatch):
 
 @pytest.mark.parametrize(("name", "n_players"), [("polyshap-2", 500), ("mobius-lasso", 500)])
 def test_a_regression_that_cannot_fit_says_so(monkeypatch, name, n_players):
-    """The message has the size and a remedy; nothing is allocated before."""
+    """The message has the size and a remedy, and comes before the game is asked."""
+
+    def game(coalitions):
+        raise AssertionError("asked")
+
     monkeypatch.setattr(_memory, "available_memory", lambda: 1 << 29)
     estimator = polyshap.estimators.get(name)
     if name == "polyshap-2":
         estimator = polyshap.estimators.PolySHAP(estimator.frontier, polyshap.Design(paired=False))
     with pytest.raises(MemoryNeededError, match=r"125250 terms .* GiB; 0\.5 GiB are free"):
-        polyshap.estimate(lambda z: z.sum(axis=1), n_players, 1000, estimator, random_state=0)
+        polyshap.estimate(game, n_players, 1000, estimator, random_state=0)
     assert np.isfinite(polyshap.estimate(lambda z: z.sum(axis=1), 500, 1200, "polyshap-1").values).all()

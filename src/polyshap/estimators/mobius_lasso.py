@@ -40,9 +40,15 @@ class MobiusLasso:
     design: Design = field(default_factory=Design)
 
     def draw(self, n_players: int, budget: int, rng: np.random.Generator) -> Sample:
-        KAdditive(self.order).build(n_players)  # what is wrong is to be said before a model is called
+        # what is wrong, or too large, is to be said before a model is called
+        frontier, budget = KAdditive(self.order).build(n_players), check_budget(budget)
         _linear_models()
-        return draw(self.design, n_players, check_budget(budget), rng)
+        check_memory(
+            8 * len(frontier) * (budget + len(frontier)),
+            f"The {len(frontier)} terms of MobiusLasso({self.order}) on {budget} coalitions",
+            "Use a smaller order, or estimator='adaptive'.",
+        )
+        return draw(self.design, n_players, budget, rng)
 
     def fit(self, observations: Observations) -> Estimate:
         name = f"MobiusLasso({self.order})"
@@ -51,11 +57,6 @@ class MobiusLasso:
         n = observations.n_players
         frontier = KAdditive(self.order).build(n)
         rows = np.concatenate([observations.sample.coalitions, np.ones((1, n), dtype=bool)])
-        check_memory(
-            8 * len(frontier) * (len(rows) + len(frontier)),
-            f"The {len(frontier)} terms of {name} on {len(rows)} coalitions",
-            "Use a smaller order, or estimator='adaptive'.",
-        )
         columns = [rows[:, players].all(axis=2) for players in frontier.by_order.values()]
         design = np.concatenate(columns, axis=1).astype(float)
         targets = np.concatenate([observations.centred, observations.total[None]])

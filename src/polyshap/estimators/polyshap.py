@@ -15,6 +15,7 @@ from polyshap.interactions import Polynomial, moebius_from_fourier
 from polyshap.regression import (
     Basis,
     Fit,
+    check_regression,
     even_basis,
     least_squares,
     monomial_basis,
@@ -59,8 +60,13 @@ class PolySHAP:
     design: Design = field(default_factory=Design)
 
     def draw(self, n_players: int, budget: int, rng: np.random.Generator) -> Sample:
-        self.frontier.build(n_players)  # what is wrong with it is to be said before a model is called
-        return draw(self.design, n_players, check_budget(budget), rng)
+        # what is wrong with it, or too large, is to be said before a model is called
+        frontier, budget = self.frontier.build(n_players), check_budget(budget)
+        if self.design.paired and frontier.is_downward_closed:
+            check_regression(budget // 2, odd_basis(frontier).n_columns)
+        else:
+            check_regression(budget, len(frontier))
+        return draw(self.design, n_players, budget, rng)
 
     def fit(self, observations: Observations) -> Estimate:
         frontier = self.frontier.build(observations.n_players)
