@@ -20,7 +20,7 @@ LAYERS = (
     ("coalitions",),
     ("sampling", "frontiers"),
     ("results",),
-    ("regression", "gaussian", "shapley", "interactions", "walsh"),
+    ("regression", "bases", "gaussian", "shapley", "interactions", "walsh"),
     ("execution",),
     ("calls", "tables", "models"),
     ("games",),

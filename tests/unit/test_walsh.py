@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import polyshap
-from polyshap import regression, walsh
+from polyshap import walsh
+from polyshap.bases import monomial_basis, odd_basis
 from polyshap.estimators import PolySHAP
 from polyshap.frontiers import Explicit, KAdditive
-from polyshap.regression import odd_basis
 from small_games import table_game
 
 
@@ -49,4 +49,4 @@ def test_where_it_pays():
     assert not walsh.pays(24, 2_500, 2_048)
     assert not walsh.pays(101, 10_000, 101)
     assert not walsh.pays(16, 5_000, 16)
-    assert regression.monomial_basis(KAdditive(2).build(4)).odd is None
+    assert monomial_basis(KAdditive(2).build(4)).odd is None

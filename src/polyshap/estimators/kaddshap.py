@@ -9,10 +9,11 @@ from math import comb
 import numpy as np
 
 from polyshap._types import BoolMatrix, FloatArray
+from polyshap.bases import Basis
 from polyshap.estimators.polyshap import diagnose
 from polyshap.frontiers import Frontier, KAdditive
 from polyshap.interactions import Polynomial, bernoulli_numbers, moebius_from_shapley
-from polyshap.regression import Basis, least_squares
+from polyshap.regression import check_regression, least_squares
 from polyshap.results import Estimate, Observations, conclude
 from polyshap.sampling import Design, Sample, check_budget, draw
 
@@ -38,8 +39,9 @@ class KAddSHAP:
     design: Design = field(default_factory=lambda: Design("kernel", paired=False))
 
     def draw(self, n_players: int, budget: int, rng: np.random.Generator) -> Sample:
-        KAdditive(self.order).build(n_players)  # what is wrong is to be said before a model is called
-        return draw(self.design, n_players, check_budget(budget), rng)
+        # what is wrong, or too large, is to be said before a model is called
+        check_regression(check_budget(budget), 1 + len(KAdditive(self.order).build(n_players)))
+        return draw(self.design, n_players, budget, rng)
 
     def fit(self, observations: Observations) -> Estimate:
         n_players = observations.n_players

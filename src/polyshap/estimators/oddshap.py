@@ -8,12 +8,13 @@ from math import ceil
 
 import numpy as np
 
+from polyshap.bases import odd_basis
 from polyshap.estimators.enumeration import enumerated, is_full
 from polyshap.estimators.polyshap import diagnose
 from polyshap.estimators.surrogates import Boosting, Engine, fit_trees, installed
 from polyshap.frontiers import Frontier
 from polyshap.games.tree_binary import binary_fourier
-from polyshap.regression import Fit, least_squares, odd_basis
+from polyshap.regression import Fit, least_squares
 from polyshap.results import Diagnostics, Estimate, Observations, conclude
 from polyshap.sampling import Design, Sample, check_budget, draw
 from polyshap.shapley import from_fourier

@@ -9,19 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from polyshap._types import FloatArray
+from polyshap.bases import Basis, even_basis, monomial_basis, odd_basis, parity_terms
 from polyshap.errors import ArgumentError, RankWarning
 from polyshap.frontiers import Frontier, FrontierSpec, KAdditive
 from polyshap.interactions import Polynomial, moebius_from_fourier
-from polyshap.regression import (
-    Basis,
-    Fit,
-    check_regression,
-    even_basis,
-    least_squares,
-    monomial_basis,
-    odd_basis,
-    parity_terms,
-)
+from polyshap.regression import Fit, check_regression, least_squares
 from polyshap.results import Diagnostics, Estimate, Index, Observations, conclude
 from polyshap.sampling import Design, Sample, check_budget, draw
 from polyshap.shapley import from_fourier, from_moebius
@@ -113,9 +105,10 @@ class OddRegression:
     design: Design = field(default_factory=Design)
 
     def draw(self, n_players: int, budget: int, rng: np.random.Generator) -> Sample:
-        KAdditive(self.order).build(n_players)
         _check_paired(self.design.paired, "design")
-        return draw(self.design, n_players, check_budget(budget), rng)
+        columns = odd_basis(KAdditive(self.order).build(n_players)).n_columns
+        check_regression(check_budget(budget) // 2, columns)
+        return draw(self.design, n_players, budget, rng)
 
     def fit(self, observations: Observations) -> Estimate:
         _check_paired(observations.sample.paired, "observations")
