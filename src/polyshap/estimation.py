@@ -102,12 +102,14 @@ def estimate(
     n_players, budget = check_players(n_players), check_budget(budget)
     if not callable(game):
         raise ArgumentTypeError(f"`game` must be a callable on a boolean matrix. Got {type(game).__name__}.")
-    if batch_size is not None and batch_size < 1:
-        raise ArgumentError(f"`batch_size` must be at least 1. Got {batch_size}.")
+    if batch_size is not None and (not isinstance(batch_size, int | np.integer) or batch_size < 1):
+        raise ArgumentError(
+            f"`batch_size` must be a whole number of coalitions, 1 or more. Got {batch_size!r}."
+        )
     execution = Execution(n_jobs, executor, cache, retries, timeout, max_concurrency)
     execution.check()
     chosen = _stopping(choose(estimator, n_players, budget, tolerance), tolerance)
-    rng = np.random.default_rng(random_state)
+    rng = _generator(random_state)
     clock = _Clock()
     most = min(budget, 1 << n_players) if n_players < 63 else budget
     label = getattr(game, "__name__", type(game).__name__)
@@ -132,6 +134,16 @@ def estimate(
     with clock.of("fit"):
         result = chosen.fit(observations)
     return result.with_diagnostics(seconds=MappingProxyType(dict(clock.seconds)))
+
+
+def _generator(random_state: int | np.random.Generator | None) -> np.random.Generator:
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        raise ArgumentTypeError(
+            "`random_state` must be a whole number that is not negative, a Generator or None. "
+            f"Got {random_state!r}."
+        ) from error
 
 
 class _Options(TypedDict):
@@ -181,9 +193,10 @@ def choose(
             return registry.get(estimator)
         enumerates = tolerance is None and n_players < 63 and budget >= 1 << n_players
         return registry.get("exact" if enumerates else _BEST)
-    if not (hasattr(estimator, "draw") and hasattr(estimator, "fit")):
+    if isinstance(estimator, type) or not (hasattr(estimator, "draw") and hasattr(estimator, "fit")):
+        given = f"the class {estimator!r}" if isinstance(estimator, type) else type(estimator).__name__
         raise ArgumentTypeError(
-            "`estimator` must be a name or an object with the methods `draw` and `fit`. "
-            f"Got {type(estimator).__name__}."
+            "`estimator` must be a name or an object with the methods `draw` and `fit`, not its class. "
+            f"Got {given}."
         )
     return estimator

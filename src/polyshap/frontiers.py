@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, combinations, islice, pairwise
 from math import comb, floor, log
+from numbers import Real
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polyshap._memory import check_memory
 from polyshap._types import BoolMatrix, IntArray
 from polyshap.errors import ArgumentError, ArgumentTypeError
 
@@ -19,6 +22,9 @@ __all__ = ["Explicit", "Frontier", "FrontierSpec", "KAdditive", "Logarithmic", "
 
 Term = tuple[int, ...]
 
+# A term of three players as a tuple, with its place in the tuple of all and in a matrix; one that is
+# drawn has numbers of its own and a place in a dictionary.
+_TERM_BYTES, _DRAWN_BYTES = 112, 300
 # Above this many candidates a random part is drawn term by term instead of listed and shuffled.
 _LISTABLE = 5_000_000
 
@@ -143,6 +149,11 @@ class Partial:
         count = self._count(available)
         if order == 1 or order < self.order:  # singletons are always in; there are no terms above n_players
             return KAdditive(order).build(n_players)
+        check_memory(
+            _DRAWN_BYTES * count,
+            f"{count} terms of {order} of {n_players} players",
+            "Use a smaller `fraction`.",
+        )
         if self.ranking is None:
             part = _random_terms(n_players, order, count, np.random.default_rng(self.seed))
         else:
@@ -155,12 +166,13 @@ class Partial:
         if (self.fraction is None) == (self.terms is None):
             raise ArgumentError("Partial needs either `fraction` or `terms`, not both and not neither.")
         if self.terms is not None:
-            if isinstance(self.terms, bool) or not isinstance(self.terms, int | np.integer):
+            if not _is_integer(self.terms):
                 raise ArgumentTypeError(f"`terms` must be a whole number of terms. Got {self.terms!r}.")
             if self.terms < 0:
                 raise ArgumentError(f"`terms` must not be negative. Got {self.terms}.")
             return min(int(self.terms), available)
-        assert self.fraction is not None
+        if not isinstance(self.fraction, Real) or isinstance(self.fraction, bool):
+            raise ArgumentTypeError(f"`fraction` must be a number in [0, 1]. Got {self.fraction!r}.")
         if not 0 <= self.fraction <= 1:
             raise ArgumentError(f"`fraction` must lie in [0, 1]. Got {self.fraction}.")
         return int(self.fraction * available)
@@ -200,11 +212,19 @@ class Explicit:
 
     terms: Sequence[Iterable[int]]
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.terms, Iterable):
+            raise ArgumentTypeError(
+                f"`terms` must be a sequence of collections of players. Got {self.terms!r}."
+            )
+        # kept as a value: an iterator would be used up by the first `build`
+        object.__setattr__(self, "terms", tuple(map(_players_of, self.terms)))
+
     def build(self, n_players: int) -> Frontier:
         _check_order(1, n_players)
-        given = [tuple(sorted(_check_term(term, n_players))) for term in self.terms]
+        given = [tuple(sorted(_check_term(tuple(term), n_players))) for term in self.terms]
         if len(set(given)) < len(given):
-            twice = sorted({term for term in given if given.count(term) > 1})
+            twice = sorted(term for term, times in Counter(given).items() if times > 1)
             raise ArgumentError(
                 f"`terms` must be distinct sets of players. Given more than once: {twice[:5]}."
             )
@@ -213,6 +233,11 @@ class Explicit:
 
 
 def _all_up_to(n_players: int, order: int) -> Iterable[Term]:
+    check_memory(
+        _TERM_BYTES * sum(comb(n_players, size) for size in range(1, order + 1)),
+        f"All terms of up to {order} of {n_players} players",
+        "Use a smaller order, `Partial`, or estimator='adaptive', which needs no list of terms.",
+    )
     return chain.from_iterable(combinations(range(n_players), size) for size in range(1, order + 1))
 
 
@@ -234,7 +259,7 @@ def _random_terms(n_players: int, order: int, count: int, rng: np.random.Generat
 
 def _check_order(order: int, n_players: int) -> int:
     """The order, lowered to `n_players` where it exceeds it: there are no larger terms."""
-    if isinstance(order, bool) or not isinstance(order, int | np.integer):
+    if not _is_integer(order):
         raise ArgumentTypeError(f"`order` must be an integer. Got {order!r}.")
     if order < 1:
         raise ArgumentError(f"`order` must be at least 1. Got {order}.")
@@ -243,19 +268,27 @@ def _check_order(order: int, n_players: int) -> int:
     return min(int(order), n_players)
 
 
-def _check_term(term: Iterable[int], n_players: int) -> Term:
-    players = tuple(term)
-    if not players or any(not isinstance(player, int | np.integer) for player in players):
-        raise ArgumentTypeError(f"A term must be a non-empty collection of player numbers. Got {players!r}.")
+def _players_of(term: Iterable[int]) -> Term:
+    players = tuple(term) if isinstance(term, Iterable) else (term,)
+    if not isinstance(term, Iterable) or not players or not all(map(_is_integer, players)):
+        raise ArgumentTypeError(f"A term must be a non-empty collection of player numbers. Got {term!r}.")
+    return tuple(map(int, players))
+
+
+def _check_term(players: Term, n_players: int) -> Term:
     if len(set(players)) < len(players) or not all(0 <= player < n_players for player in players):
         raise ArgumentError(
             f"A term must hold distinct players in 0..{n_players - 1} (n_players={n_players}). Got {players}."
         )
-    return tuple(int(player) for player in players)
+    return players
 
 
 def _check_ranking(ranking: Sequence[int], n_players: int) -> list[int]:
-    players = [int(player) for player in ranking]
-    if sorted(players) != list(range(n_players)):
+    players = list(ranking)
+    if not all(map(_is_integer, players)) or sorted(players) != list(range(n_players)):
         raise ArgumentError(f"`ranking` must be a permutation of 0..{n_players - 1}. Got {players}.")
-    return players
+    return [int(player) for player in players]
+
+
+def _is_integer(number: object) -> bool:
+    return isinstance(number, int | np.integer) and not isinstance(number, bool)

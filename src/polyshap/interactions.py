@@ -27,10 +27,12 @@ from polyshap.shapley import popcounts
 
 __all__ = [
     "WEIGHTS",
+    "Fourier",
     "Polynomial",
     "Table",
     "bernoulli_numbers",
     "moebius_from_fourier",
+    "moebius_from_shapley",
     "moebius_transform",
 ]
 
@@ -120,6 +122,26 @@ class Polynomial:
 
 
 @dataclass(frozen=True, eq=False)
+class Fourier:
+    """A game that is a sparse sum of c_T prod_{i in T} s_i: the terms T with their c_T, for each output."""
+
+    n_players: int
+    coefficients: tuple[Mapping[tuple[int, ...], float], ...]
+
+    def interactions(self, order: int, index: Index, min_order: int) -> dict[tuple[int, ...], FloatArray]:
+        terms = set().union(*self.coefficients)
+        # products of s reach down to all subsets, and a frontier holds every single player
+        below = {
+            part for term in terms for size in range(1, len(term) + 1) for part in combinations(term, size)
+        }
+        below.update((player,) for player in range(self.n_players))
+        frontier = Frontier(self.n_players, tuple(sorted(below, key=lambda term: (len(term), term))))
+        by_term = {term: np.array([output.get(term, 0.0) for output in self.coefficients]) for term in terms}
+        moebius = moebius_from_fourier(frontier, by_term, n_outputs=len(self.coefficients))
+        return Polynomial(frontier, moebius).interactions(order, index, min_order)
+
+
+@dataclass(frozen=True, eq=False)
 class Table:
     """A game given by all its Möbius coefficients (2^n, n_outputs), player i being bit i."""
 
@@ -157,21 +179,41 @@ def moebius_transform(table: FloatArray) -> FloatArray:
 
 
 def moebius_from_fourier(
-    frontier: Frontier, coefficients: Mapping[tuple[int, ...], FloatArray]
+    frontier: Frontier, coefficients: Mapping[tuple[int, ...], FloatArray], n_outputs: int
 ) -> FloatArray:
     """Möbius coefficients of sum_T c_T prod_{i in T} s_i with s = 2z - 1, for the terms of the frontier.
 
     b_S = 2^|S| sum over T containing S of (-1)^(|T|-|S|) c_T; the frontier must be downward closed.
     """
-    n_outputs = next(iter(coefficients.values())).size if coefficients else 1
+    return _over_subsets(frontier, coefficients, n_outputs, lambda t, s: (-1.0) ** (t - s) * 2.0**s)
+
+
+def moebius_from_shapley(frontier: Frontier, interactions: FloatArray) -> FloatArray:
+    """Möbius coefficients of the game with these Shapley interaction indices (n_terms, n_outputs).
+
+    b_S = sum over T containing S of B_{|T|-|S|} I(T) with the Bernoulli numbers B (Grabisch, 1997); the
+    frontier must be downward closed.
+    """
+    numbers = bernoulli_numbers(frontier.order)
+    by_term = dict(zip(frontier.terms, interactions, strict=True))
+    return _over_subsets(frontier, by_term, interactions.shape[1], lambda t, s: numbers[t - s])
+
+
+def _over_subsets(
+    frontier: Frontier,
+    coefficients: Mapping[tuple[int, ...], FloatArray],
+    n_outputs: int,
+    weight: Callable[[int, int], float],
+) -> FloatArray:
+    """sum over T containing S of weight(|T|, |S|) c_T, for every term S of the frontier."""
     place = {term: row for row, term in enumerate(frontier.terms)}
-    moebius = np.zeros((len(frontier), n_outputs))
+    sums = np.zeros((len(frontier), n_outputs))
     for term, value in coefficients.items():
         for size in range(1, len(term) + 1):
-            scaled = (-1.0) ** (len(term) - size) * 2.0**size * value
+            scaled = weight(len(term), size) * value
             for part in combinations(term, size):
-                moebius[place[part]] += scaled
-    return moebius
+                sums[place[part]] += scaled
+    return sums
 
 
 @dataclass(frozen=True)

@@ -15,22 +15,19 @@ The constraint is never a heavily weighted row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import blas, lapack
 
+from polyshap import walsh
+from polyshap._memory import check_memory
 from polyshap._threads import bounded_threads
-from polyshap._types import BoolMatrix, FloatArray, IntArray
-from polyshap.coalitions import signs
-from polyshap.errors import MemoryNeededError
-from polyshap.frontiers import Frontier
+from polyshap._types import BoolMatrix, FloatArray
+from polyshap.bases import Basis
 
-__all__ = ["Basis", "Fit", "even_basis", "least_squares", "monomial_basis", "odd_basis", "parity_terms"]
-
-# A basis writes its columns for a block of coalitions (rows, n_players) into (n_columns, rows).
-Columns = Callable[[BoolMatrix, FloatArray], None]
+__all__ = ["Fit", "check_regression", "least_squares"]
 
 # Reciprocal condition number of the normal equations (the square of the design's) below which the
 # orthogonal route takes over: refinement gains the digits back only while it is far above 1e-16.
@@ -39,14 +36,6 @@ _NORMAL_RCOND = 1e-11
 _BLOCK_SHARE, _BLOCK_ELEMENTS = 8, 1 << 19
 # Refinement stops when the next step would not change the first 15 digits, and after three steps anyway.
 _REFINEMENTS, _REFINED = 3, 1e-15
-
-
-@dataclass(frozen=True)
-class Basis:
-    """Columns of a design matrix: how many, and how to write them, transposed, as (n_columns, rows)."""
-
-    n_columns: int
-    write: Columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,48 +57,6 @@ class Fit:
     rank: int
     condition: float
     residual: float
-
-
-def monomial_basis(frontier: Frontier) -> Basis:
-    """Column T is 1 where all players of T are present (the Möbius basis)."""
-    return Basis(len(frontier), _products(frontier.by_order, lambda part: part.astype(float, order="C")))
-
-
-def odd_basis(frontier: Frontier) -> Basis:
-    """Fourier columns prod_{i in T} s_i of the frontier's terms of odd order, s = +-1."""
-    odd = {order: players for order, players in frontier.by_order.items() if order % 2}
-    return Basis(sum(map(len, odd.values())), _products(odd, signs))
-
-
-def even_basis(frontier: Frontier) -> Basis:
-    """Fourier columns minus one of the terms of even order: zero at the empty and the grand coalition."""
-    even = {order: players for order, players in frontier.by_order.items() if order % 2 == 0}
-    products = _products(even, signs)
-
-    def write(coalitions: BoolMatrix, out: FloatArray) -> None:
-        products(coalitions, out)
-        out -= 1.0
-
-    return Basis(sum(map(len, even.values())), write)
-
-
-def parity_terms(frontier: Frontier, parity: int) -> tuple[tuple[int, ...], ...]:
-    """The terms behind the columns of `odd_basis` (parity 1) or `even_basis` (parity 0)."""
-    return tuple(term for term in frontier.terms if len(term) % 2 == parity)
-
-
-def _products(by_order: dict[int, IntArray], code: Callable[[BoolMatrix], FloatArray]) -> Columns:
-    def write(coalitions: BoolMatrix, out: FloatArray) -> None:
-        coded = code(coalitions.T)  # (n_players, rows): a player's row is contiguous, so gathers are copies
-        start = 0
-        for players in by_order.values():
-            columns = out[start : start + len(players)]
-            np.take(coded, players[:, 0], axis=0, out=columns)
-            for position in range(1, players.shape[1]):
-                columns *= coded[players[:, position]]
-            start += len(players)
-
-    return write
 
 
 def least_squares(
@@ -207,8 +154,7 @@ def _normal_route(problem: _Problem) -> Fit | None:
     p, constrained = problem.basis.n_columns, problem.unit is not None
     if len(problem.coalitions) + constrained < p:
         return None
-    gram = np.zeros((p, p), order="F")
-    gradient, _ = problem.gradient(problem.offset, gram)
+    gram, gradient = _normal_equations(problem)
     if problem.unit is not None:
         _project_gram(gram, problem.unit)
     norm = _one_norm(gram)
@@ -228,6 +174,26 @@ def _normal_route(problem: _Problem) -> Fit | None:
             break
         gradient, residual = problem.gradient(coefficients)
     return Fit(coefficients, p, 1.0 / np.sqrt(rcond), residual / (problem.scale or 1.0))
+
+
+def _normal_equations(problem: _Problem) -> tuple[FloatArray, FloatArray]:
+    """X' X, its lower triangle, and X' (weighted residuals of the offset)."""
+    (m, n), p, odd = problem.coalitions.shape, problem.basis.n_columns, problem.basis.odd
+    check_regression(m, p)
+    if odd is not None and walsh.pays(n, m, p):
+        return walsh.odd_gram(problem.coalitions, problem.roots**2, odd), problem.gradient(problem.offset)[0]
+    gram = np.zeros((p, p), order="F")
+    return gram, problem.gradient(problem.offset, gram)[0]
+
+
+def check_regression(n_rows: int, n_columns: int) -> None:
+    """Refuse what cannot fit: the smaller of normal equations and design, and a block of the design."""
+    matrix = n_columns * min(n_rows, n_columns)
+    check_memory(
+        8 * (matrix + n_rows * n_columns // _BLOCK_SHARE),
+        f"The {n_columns} terms of a regression on {n_rows} coalitions",
+        "Use a smaller frontier or a smaller budget.",
+    )
 
 
 def _project_gram(gram: FloatArray, unit: FloatArray) -> None:
@@ -260,7 +226,8 @@ def _orthogonal_route(problem: _Problem) -> Fit:
     known = int(problem.unit is not None)
     if min(m, p - known) == 0:
         return Fit(problem.offset, known, 1.0, 0.0)
-    design = _allocate(m, p)
+    check_memory(8 * m * p, f"The {p} terms of a regression on {m} coalitions", "Use a smaller frontier.")
+    design = np.empty((m, p), order="F")
     reflector = None if problem.unit is None else _reflector(problem.unit)
     for part, block in problem.blocks():
         design[part] = block.T if reflector is None else _reflect(block.T, reflector)
@@ -279,16 +246,6 @@ def _orthogonal_route(problem: _Problem) -> Fit:
     condition = float(diagonal.max() / diagonal.min()) if diagonal.min() > 0 else np.inf
     residual = float(np.linalg.norm(problem.residuals(coefficients))) / (problem.scale or 1.0)
     return Fit(coefficients, int(rank) + known, condition, residual)
-
-
-def _allocate(m: int, p: int) -> FloatArray:
-    try:
-        return np.empty((m, p), order="F")
-    except MemoryError as error:
-        raise MemoryNeededError(
-            f"A regression of {m} coalitions on {p} terms needs {8 * m * p / 2**30:.1f} GiB for its design "
-            "matrix, which is not there. Use a smaller frontier or a smaller budget."
-        ) from error
 
 
 def _reflector(unit: FloatArray) -> FloatArray:

@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 import numpy as np
 
 from polyshap._types import FloatArray
-from polyshap.errors import ArgumentError, NotAvailableError
+from polyshap.errors import ArgumentError, ArgumentTypeError, NotAvailableError
 from polyshap.sampling import Sample
 
 __all__ = ["INDICES", "Diagnostics", "Estimate", "Index", "InteractionSource", "Observations", "conclude"]
@@ -97,7 +97,8 @@ class Diagnostics:
     n_terms : int
         Size of the frontier, or of the basis.
     rank : int
-        Independent equations for those terms; smaller than `n_terms` means a minimum-norm solution.
+        Independent equations for the terms that were solved for: all of them, or on a paired sample those of
+        odd order. Fewer than unknowns mean a minimum-norm solution, which `warnings` names.
     condition : float
         Estimated condition number of the solved system.
     residual : float
@@ -183,6 +184,10 @@ class Estimate:
         if index not in INDICES:
             raise ArgumentError(f"`index` must be one of {', '.join(INDICES)}. Got {index!r}.")
         lowest = order if min_order is None else min_order
+        if not all(isinstance(size, int | np.integer) for size in (order, lowest)):
+            raise ArgumentTypeError(
+                f"`order` and `min_order` must be integers. Got order={order!r}, min_order={min_order!r}."
+            )
         if not 1 <= lowest <= order <= self.n_players:
             raise ArgumentError(
                 f"`order` must lie in 1..n_players={self.n_players} and `min_order` in 1..order. "

@@ -28,7 +28,7 @@ from polyshap.errors import ArgumentError, ArgumentTypeError, BudgetError
 
 __all__ = ["Design", "Sample", "check_budget", "check_players", "draw", "full_sample"]
 
-SizeWeights = Literal["leverage", "kernel", "uniform"] | Sequence[float] | FloatArray
+SizeWeights = Literal["leverage", "kernel", "root-kernel", "uniform"] | Sequence[float] | FloatArray
 
 # A share counts as exhausting its class up to rounding: shares come from a handful of divisions.
 _ROUNDING = 1e-9
@@ -80,9 +80,10 @@ class Design:
 
     Parameters
     ----------
-    size_weights : {"leverage", "kernel", "uniform"} or sequence of n_players - 1 numbers
+    size_weights : {"leverage", "kernel", "root-kernel", "uniform"} or sequence of n_players - 1 numbers
         The share of each size 1..n-1: equal ("leverage", order-1 leverage scores of the Shapley
-        regression), proportional to mu ("kernel"), by the number of coalitions ("uniform"), or own.
+        regression), proportional to mu ("kernel"), half-way between the two ("root-kernel", the square
+        root of the kernel's shares), by the number of coalitions ("uniform"), or own.
     paired : bool
         Draw every coalition with its complement.
     replacement : bool
@@ -102,17 +103,22 @@ class Design:
                     return np.zeros(n_players - 1)
                 case "kernel":
                     return log_binomial(n_players, sizes) + log_shapley_kernel(n_players, sizes)
+                case "root-kernel":
+                    return 0.5 * (log_binomial(n_players, sizes) + log_shapley_kernel(n_players, sizes))
                 case "uniform":
                     return log_binomial(n_players, sizes)
             raise ArgumentError(
-                "`size_weights` must be 'leverage', 'kernel', 'uniform' or one number per size. "
-                f"Got {self.size_weights!r}."
+                "`size_weights` must be 'leverage', 'kernel', 'root-kernel', 'uniform' or one number per "
+                f"size. Got {self.size_weights!r}."
             )
         return _log_own_weights(self.size_weights, n_players)
 
 
 def _log_own_weights(size_weights: Sequence[float] | FloatArray, n_players: int) -> FloatArray:
-    weights = np.asarray(size_weights, dtype=float)
+    try:
+        weights = np.asarray(size_weights, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ArgumentTypeError(f"`size_weights` must be numbers. Got {size_weights!r}.") from error
     if weights.shape != (n_players - 1,):
         raise ArgumentError(
             f"`size_weights` must hold one number for each size 1..n_players-1, so {n_players - 1}. "

@@ -45,7 +45,7 @@ ROWS = {
     "svarm": Traits(efficient=None),
     "msr": Traits(),
     "unbiased-kernelshap": Traits(),
-    "regression-msr": Traits(efficient=1e-10),
+    "regression-msr": Traits(),
     "oddshap": Traits(),
     "proxyspex": Traits(efficient=None),
     "mobius-lasso": Traits(efficient=None),
@@ -200,3 +200,33 @@ def test_scaling_and_shifting_the_game(name):
 def test_a_budget_that_is_no_integer_is_refused(name):
     with pytest.raises(ArgumentTypeError, match="integer"):
         polyshap.estimate(table_game(4, seed=0), 4, 16.0, name)
+
+
+@pytest.mark.parametrize(
+    ("name", "budget"),
+    [
+        ("leverageshap", 4_200),
+        ("kernelshap", 4_200),
+        ("odd-1", 4_200),
+        ("kaddshap-1", 2_400),
+        ("permutation", 8_500),
+        ("svarm", 4_200),
+        ("msr", 4_200),
+        ("unbiased-kernelshap", 4_200),
+    ],
+)
+def test_two_thousand_players(name, budget):
+    """No overflow, no warning, and values that share out what there is."""
+    n_players = 2_000
+    weights = np.random.default_rng(0).normal(size=n_players) / 30
+
+    def game(z):
+        return np.column_stack([np.tanh(z @ weights), z @ weights])
+
+    result = polyshap.estimate(game, n_players, budget, name, random_state=0)
+    assert np.isfinite(result.values).all()
+    if ROWS[name].efficient is not None:
+        gap = np.abs(result.values.sum(axis=0) - (result.total - result.baseline)).max()
+        assert gap <= ROWS[name].efficient * scale(result)
+    if result.standard_errors is not None:
+        assert np.isfinite(result.standard_errors).all()

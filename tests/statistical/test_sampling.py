@@ -10,7 +10,7 @@ from polyshap.sampling import Design, draw
 pytestmark = pytest.mark.statistical
 
 
-@pytest.mark.parametrize("weights", ["leverage", "kernel", "uniform"])
+@pytest.mark.parametrize("weights", ["leverage", "kernel", "root-kernel", "uniform"])
 @pytest.mark.parametrize("paired", [True, False])
 @pytest.mark.parametrize("budget", [12, 30])
 def test_inclusion_frequencies(weights, paired, budget):

@@ -16,11 +16,11 @@ SOURCE = Path(polyshap.__file__).parent
 
 # Lower layers first; a module may import from its own layer and from lower ones at module level.
 LAYERS = (
-    ("_types", "errors", "_threads", "text_tables"),
+    ("_types", "errors", "_memory", "_threads", "text_tables"),
     ("coalitions",),
     ("sampling", "frontiers"),
     ("results",),
-    ("regression", "gaussian", "shapley", "interactions"),
+    ("regression", "bases", "gaussian", "shapley", "interactions", "walsh"),
     ("execution",),
     ("calls", "tables", "models"),
     ("games",),

@@ -7,7 +7,8 @@ from math import comb
 import numpy as np
 import pytest
 
-from polyshap.errors import ArgumentError, ArgumentTypeError
+from polyshap import _memory
+from polyshap.errors import ArgumentError, ArgumentTypeError, MemoryNeededError
 from polyshap.frontiers import Explicit, KAdditive, Logarithmic, Partial
 
 
@@ -99,9 +100,32 @@ def test_a_large_frontier_is_quick():
         (Explicit([(0, 4)]), ArgumentError, r"0\.\.3"),
         (Explicit([(0, 0)]), ArgumentError, "distinct players"),
         (Explicit([(0, 1), (1, 0)]), ArgumentError, "more than once"),
-        (Explicit([()]), ArgumentTypeError, "non-empty"),
+        (Partial(2, fraction="half"), ArgumentTypeError, "`fraction` must be a number"),
+        (Partial(2, terms=1, ranking=[0.5, 1, 2, 3]), ArgumentError, "permutation"),
     ],
 )
 def test_bad_frontiers(spec, error, message):
     with pytest.raises(error, match=message):
         spec.build(4)
+
+
+@pytest.mark.parametrize("terms", [[()], [(0.0, 1)], [(True, 2)], [0, 1], ["ab"], 7])
+def test_bad_terms(terms):
+    """What cannot be a term in any game is refused when it is stated."""
+    with pytest.raises(ArgumentTypeError, match="must be a"):
+        Explicit(terms)
+
+
+def test_terms_from_an_iterator_are_kept():
+    """A specification is a value: it builds the same frontier every time, and equals its like."""
+    spec = Explicit(iter([{0, 1}, np.array([1, 2])]))
+    assert spec.build(3).terms == spec.build(3).terms == ((0,), (1,), (2,), (0, 1), (1, 2))
+    assert spec == Explicit([(0, 1), (1, 2)])
+
+
+@pytest.mark.parametrize("spec", [KAdditive(3), Partial(3, fraction=0.1), Partial(4, terms=5)])
+def test_terms_beyond_memory_are_refused_before_they_are_listed(spec, monkeypatch):
+    """1.3 billion triples of 2,000 players: the error says how much they need, and what to do."""
+    monkeypatch.setattr(_memory, "available_memory", lambda: 1 << 30)
+    with pytest.raises(MemoryNeededError, match=r"of 2000 players need about .* GiB.*smaller"):
+        spec.build(2000)

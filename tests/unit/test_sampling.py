@@ -12,7 +12,7 @@ from polyshap.sampling import Design, draw
 
 DESIGNS = [
     Design(weights, paired=paired, replacement=replacement)
-    for weights in ("leverage", "kernel", "uniform")
+    for weights in ("leverage", "kernel", "root-kernel", "uniform")
     for paired in (True, False)
     for replacement in (True, False)
 ]
@@ -86,7 +86,7 @@ def test_middle_size_is_paired():
 @pytest.mark.parametrize("paired", [True, False])
 def test_two_thousand_players_without_overflow(paired):
     """Weights stay finite in log space; filterwarnings turns any numpy warning into a failure."""
-    for weights in ("leverage", "kernel", "uniform"):
+    for weights in ("leverage", "kernel", "root-kernel", "uniform"):
         sample = draw(Design(weights, paired=paired), 2000, 5000, np.random.default_rng(0))
         assert len(sample) == 4998
         assert np.all(np.isfinite(sample.log_weights))
@@ -110,7 +110,7 @@ def test_samples_are_read_only():
         ([1.0, -1.0, 1.0], "not negative"),
         ([0.0, 0.0, 0.0], "not all zero"),
         ([1.0, np.nan, 1.0], "finite"),
-        ("banana", "'leverage', 'kernel', 'uniform'"),
+        ("banana", "'leverage', 'kernel', 'root-kernel', 'uniform'"),
     ],
 )
 def test_bad_size_weights(weights, message):
@@ -130,3 +130,18 @@ def test_bad_players_and_budgets():
         draw(Design(), 3, 10.5, rng)
     with pytest.raises(ArgumentTypeError, match="integer"):
         draw(Design(), 3, True, rng)
+
+
+def test_the_shares_of_the_sizes():
+    """Each name by its formula, up to a constant factor."""
+    n = 9
+    s = np.arange(1, n)
+    formulas = {
+        "leverage": np.ones(n - 1),
+        "kernel": 1.0 / (s * (n - s)),
+        "root-kernel": 1.0 / np.sqrt(s * (n - s)),
+        "uniform": np.array([comb(n, size) for size in s], dtype=float),
+    }
+    for name, expected in formulas.items():
+        share = np.exp(Design(name).log_size_weights(n))
+        np.testing.assert_allclose(share / share[0], expected / expected[0], rtol=1e-12)

@@ -73,3 +73,14 @@ def test_fast_with_many_players():
     result = SVARM().fit(observe(lambda z: values[: len(z)], sample))
     assert time.process_time() - start < 0.5
     assert result.values.shape == (101,)
+
+
+@pytest.mark.parametrize("paired", [True, False])
+def test_designs_of_the_borders_alone_and_of_huge_sizes(paired):
+    """The warm-up keeps to the design where that has nothing inside, and where its shares exceed a float."""
+    borders = SVARM(Design([1, 0, 0, 0, 0, 0, 1], paired))
+    sample = borders.draw(8, 60, np.random.default_rng(0))
+    assert set(sample.sizes.tolist()) == {1, 7}
+    uniform = SVARM(Design("uniform", paired)).draw(1_500, 3_100, np.random.default_rng(0))
+    assert len(uniform) == 3_098
+    assert np.isfinite(uniform.log_weights).all()

@@ -11,6 +11,7 @@ import polyshap
 import reference
 from polyshap.errors import ArgumentError, RankWarning
 from polyshap.estimators import KAddSHAP, OddRegression, PolySHAP
+from polyshap.execution import observe
 from polyshap.frontiers import Explicit, KAdditive, Partial
 from polyshap.sampling import Design, Sample, draw
 from small_games import additive_game, table_game
@@ -165,5 +166,8 @@ def test_rank_deficiency_is_reported_and_the_minimum_norm_solution_returned():
 
 def test_odd_regression_needs_pairs():
     """Without complements there is no odd part to observe."""
-    with pytest.raises(ArgumentError, match="paired sample"):
+    with pytest.raises(ArgumentError, match="`design` must be paired"):
         values(table_game(6, seed=1), 6, 40, OddRegression(1, SINGLE))
+    observations = observe(table_game(6, seed=1), draw(SINGLE, 6, 40, np.random.default_rng(0)))
+    with pytest.raises(ArgumentError, match="`observations` must be paired"):
+        OddRegression(1).fit(observations)

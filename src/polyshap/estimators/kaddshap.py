@@ -9,10 +9,11 @@ from math import comb
 import numpy as np
 
 from polyshap._types import BoolMatrix, FloatArray
+from polyshap.bases import Basis
 from polyshap.estimators.polyshap import diagnose
 from polyshap.frontiers import Frontier, KAdditive
-from polyshap.interactions import bernoulli_numbers
-from polyshap.regression import Basis, least_squares
+from polyshap.interactions import Polynomial, bernoulli_numbers, moebius_from_shapley
+from polyshap.regression import check_regression, least_squares
 from polyshap.results import Estimate, Observations, conclude
 from polyshap.sampling import Design, Sample, check_budget, draw
 
@@ -38,7 +39,9 @@ class KAddSHAP:
     design: Design = field(default_factory=lambda: Design("kernel", paired=False))
 
     def draw(self, n_players: int, budget: int, rng: np.random.Generator) -> Sample:
-        return draw(self.design, n_players, check_budget(budget), rng)
+        # what is wrong, or too large, is to be said before a model is called
+        check_regression(check_budget(budget), 1 + len(KAdditive(self.order).build(n_players)))
+        return draw(self.design, n_players, budget, rng)
 
     def fit(self, observations: Observations) -> Estimate:
         n_players = observations.n_players
@@ -58,7 +61,8 @@ class KAddSHAP:
         # the even part has no equation at the ends, so with all coalitions it may lack one; values never do
         even = 1 + sum(len(block) for order, block in frontier.by_order.items() if order % 2 == 0)
         needed = basis.n_columns - even + min(even, (1 << (n_players - 1)) - 1)
-        return conclude(observations, values, diagnose(f"KAddSHAP({self.order})", fit, needed))
+        source = Polynomial(frontier, moebius_from_shapley(frontier, fit.coefficients[1:]))
+        return conclude(observations, values, diagnose(f"KAddSHAP({self.order})", fit, needed), source=source)
 
 
 def interaction_basis(frontier: Frontier) -> Basis:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from types import ModuleType
 
 import numpy as np
 
+from polyshap._memory import check_memory
 from polyshap._types import FloatArray
 from polyshap.errors import optional_import
 from polyshap.estimators.enumeration import enumerated, is_full
@@ -38,7 +40,15 @@ class MobiusLasso:
     design: Design = field(default_factory=Design)
 
     def draw(self, n_players: int, budget: int, rng: np.random.Generator) -> Sample:
-        return draw(self.design, n_players, check_budget(budget), rng)
+        # what is wrong, or too large, is to be said before a model is called
+        frontier, budget = KAdditive(self.order).build(n_players), check_budget(budget)
+        _linear_models()
+        check_memory(
+            8 * len(frontier) * (budget + len(frontier)),
+            f"The {len(frontier)} terms of MobiusLasso({self.order}) on {budget} coalitions",
+            "Use a smaller order, or estimator='adaptive'.",
+        )
+        return draw(self.design, n_players, budget, rng)
 
     def fit(self, observations: Observations) -> Estimate:
         name = f"MobiusLasso({self.order})"
@@ -60,9 +70,13 @@ class MobiusLasso:
         return conclude(observations, from_moebius(frontier, coefficients), diagnostics, source=source)
 
 
+def _linear_models() -> ModuleType:
+    return optional_import("sklearn.linear_model", extra="trees", purpose="The estimator 'mobius-lasso'")
+
+
 def _lasso(design: FloatArray, targets: FloatArray) -> FloatArray:
     """Coefficients along the path with the smallest information criterion."""
-    linear = optional_import("sklearn.linear_model", extra="trees", purpose="The estimator 'mobius-lasso'")
+    linear = _linear_models()
     exceptions = optional_import("sklearn.exceptions", extra="trees", purpose="The estimator 'mobius-lasso'")
     largest = float(np.abs(targets).max())
     if largest == 0.0:

@@ -104,7 +104,9 @@ def reuse_all(observations: Observations) -> FloatArray:
         return equal
     weighted = np.exp(sample.log_weights)[:, None] * observations.centred
     mean = sample.sizes @ weighted / n
-    return np.asarray(equal + (sample.coalitions.astype(float).T @ weighted - mean) / (n - 1))
+    values = equal + (sample.coalitions.astype(float).T @ weighted - mean) / (n - 1)
+    # they sum to the total up to rounding, which grows with the weights and the players: share it out
+    return np.asarray(values + (observations.total - values.sum(axis=0)) / n)
 
 
 def _standard_errors(observations: Observations) -> FloatArray | None:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil
 
 import numpy as np
 
-from polyshap._types import FloatArray
+from polyshap.bases import odd_basis
 from polyshap.estimators.enumeration import enumerated, is_full
 from polyshap.estimators.polyshap import diagnose
 from polyshap.estimators.surrogates import Boosting, Engine, fit_trees, installed
 from polyshap.frontiers import Frontier
 from polyshap.games.tree_binary import binary_fourier
-from polyshap.regression import Fit, least_squares, odd_basis
+from polyshap.regression import Fit, least_squares
 from polyshap.results import Diagnostics, Estimate, Observations, conclude
 from polyshap.sampling import Design, Sample, check_budget, draw
 from polyshap.shapley import from_fourier
@@ -50,6 +50,7 @@ class OddSHAP:
     engines: Sequence[Engine] = ("lightgbm", "xgboost", "scikit-learn")
 
     def draw(self, n_players: int, budget: int, rng: np.random.Generator) -> Sample:
+        installed(self.engines)  # what is missing is to be said before a model is called
         design = Design(self.design.size_weights, paired=True, replacement=self.design.replacement)
         return draw(design, n_players, check_budget(budget), rng)
 
@@ -59,15 +60,15 @@ class OddSHAP:
             return enumerated(observations, name)
         n, engine = observations.n_players, installed(self.engines)
         values = np.empty((n, observations.total.size))
-        reports = []
+        chosen = []
         for output in range(observations.total.size):
             supports = self._supports(observations, output, engine)
             fits = [_fit_odd(observations, output, frontier) for frontier in supports]
             scores = [_score(fit, len(observations.sample) // 2) for fit in fits]
             best = int(np.argmin(scores))
             values[:, [output]] = from_fourier(n, supports[best].terms, fits[best].coefficients)
-            reports.append(diagnose(name, fits[best], len(supports[best])))
-        return conclude(observations, values, _merge(reports, engine))
+            chosen.append(fits[best])
+        return conclude(observations, values, _diagnostics(name, chosen, engine))
 
     def _supports(self, observations: Observations, output: int, engine: Engine) -> list[Frontier]:
         """Candidates for the terms of the regression, the trees' largest coefficients first."""
@@ -112,16 +113,15 @@ def _fit_odd(observations: Observations, output: int, frontier: Frontier) -> Fit
     )
 
 
-def _merge(reports: Sequence[Diagnostics], engine: Engine) -> Diagnostics:
-    """The largest of each number over the outputs, the smallest rank."""
-    worst = max(reports, key=lambda report: (report.n_terms or 0) - (report.rank or 0))
-    n_terms: FloatArray = np.array([float(report.n_terms or 0) for report in reports])
-    return Diagnostics(
-        estimator=worst.estimator,
-        n_terms=worst.n_terms,
-        rank=worst.rank,
-        condition=max(report.condition or 0.0 for report in reports),
-        residual=max(report.residual or 0.0 for report in reports),
-        details={"engine": engine, "terms_by_output": n_terms},
-        warnings=worst.warnings,
+def _diagnostics(name: str, fits: Sequence[Fit], engine: Engine) -> Diagnostics:
+    """The rank of the output that lacks most of it, the largest of the other numbers."""
+    worst = max(fits, key=lambda fit: len(fit.coefficients) - fit.rank)
+    return replace(
+        diagnose(name, worst, len(worst.coefficients)),
+        condition=max(fit.condition for fit in fits),
+        residual=max(fit.residual for fit in fits),
+        details={
+            "engine": engine,
+            "terms_by_output": np.array([float(len(fit.coefficients)) for fit in fits]),
+        },
     )

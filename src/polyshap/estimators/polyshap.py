@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from polyshap._types import FloatArray
+from polyshap.bases import Basis, even_basis, monomial_basis, odd_basis, parity_terms
 from polyshap.errors import ArgumentError, RankWarning
 from polyshap.frontiers import Frontier, FrontierSpec, KAdditive
 from polyshap.interactions import Polynomial, moebius_from_fourier
-from polyshap.regression import (
-    Basis,
-    Fit,
-    even_basis,
-    least_squares,
-    monomial_basis,
-    odd_basis,
-    parity_terms,
-)
+from polyshap.regression import Fit, check_regression, least_squares
 from polyshap.results import Diagnostics, Estimate, Index, Observations, conclude
 from polyshap.sampling import Design, Sample, check_budget, draw
 from polyshap.shapley import from_fourier, from_moebius
@@ -58,7 +52,13 @@ class PolySHAP:
     design: Design = field(default_factory=Design)
 
     def draw(self, n_players: int, budget: int, rng: np.random.Generator) -> Sample:
-        return draw(self.design, n_players, check_budget(budget), rng)
+        # what is wrong with it, or too large, is to be said before a model is called
+        frontier, budget = self.frontier.build(n_players), check_budget(budget)
+        if self.design.paired and frontier.is_downward_closed:
+            check_regression(budget // 2, odd_basis(frontier).n_columns)
+        else:
+            check_regression(budget, len(frontier))
+        return draw(self.design, n_players, budget, rng)
 
     def fit(self, observations: Observations) -> Estimate:
         frontier = self.frontier.build(observations.n_players)
@@ -105,14 +105,13 @@ class OddRegression:
     design: Design = field(default_factory=Design)
 
     def draw(self, n_players: int, budget: int, rng: np.random.Generator) -> Sample:
-        return draw(self.design, n_players, check_budget(budget), rng)
+        _check_paired(self.design.paired, "design")
+        columns = odd_basis(KAdditive(self.order).build(n_players)).n_columns
+        check_regression(check_budget(budget) // 2, columns)
+        return draw(self.design, n_players, budget, rng)
 
     def fit(self, observations: Observations) -> Estimate:
-        if not observations.sample.paired:
-            raise ArgumentError(
-                "`observations` must come from a paired sample: the odd part needs both of a pair. "
-                "Use Design(paired=True), or PolySHAP, which takes any sample."
-            )
+        _check_paired(observations.sample.paired, "observations")
         frontier = KAdditive(self.order).build(observations.n_players)
         basis = odd_basis(frontier)
         fit = _fit_odd(observations, basis)
@@ -120,15 +119,17 @@ class OddRegression:
         return conclude(observations, values, diagnose(f"OddRegression({self.order})", fit, basis.n_columns))
 
 
+def _check_paired(paired: bool, argument: str) -> None:
+    if not paired:
+        raise ArgumentError(
+            f"`{argument}` must be paired: the odd part needs both of a pair. "
+            "Use Design(paired=True), or PolySHAP, which takes any sample."
+        )
+
+
 def diagnose(name: str, fit: Fit, n_columns: int, *, n_terms: int | None = None) -> Diagnostics:
     """Diagnostics of a regression; a lack of rank is warned about."""
-    notes: tuple[str, ...] = ()
-    if fit.rank < n_columns:
-        notes = (
-            f"{name}: {n_columns} unknowns but only {fit.rank} independent equations; the solution of "
-            "minimum norm was returned. Raise `budget`, use a smaller frontier, or estimator='adaptive'.",
-        )
-        warnings.warn(notes[0], RankWarning, stacklevel=5)
+    notes = warn_of_rank(name, fit, n_columns)
     return Diagnostics(
         estimator=name,
         n_terms=n_terms or n_columns,
@@ -137,6 +138,26 @@ def diagnose(name: str, fit: Fit, n_columns: int, *, n_terms: int | None = None)
         residual=fit.residual,
         warnings=notes,
     )
+
+
+def warn_of_rank(name: str, fit: Fit, n_columns: int) -> tuple[str, ...]:
+    """The note on a lack of rank, if there is one, which is warned about as well."""
+    if fit.rank >= n_columns:
+        return ()
+    note = (
+        f"{name}: {n_columns} unknowns but only {fit.rank} independent equations; the solution of "
+        "minimum norm was returned. Raise `budget`, use a smaller frontier, or estimator='adaptive'."
+    )
+    warnings.warn(note, RankWarning, stacklevel=_outside())
+    return (note,)
+
+
+def _outside() -> int:
+    """The level of the first caller outside this package, for the line that a warning names."""
+    frame, level = sys._getframe(1), 1
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("polyshap."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 def _fit_odd(observations: Observations, basis: Basis) -> Fit:
@@ -169,7 +190,8 @@ class _PairedSource:
             sample.log_weights[: len(sample) // 2],
             self.observations.even - self.observations.total / 2,
         )
+        warn_of_rank("The even part, behind the interactions", even, len(even.coefficients))
         fourier = dict(zip(parity_terms(self.frontier, 1), self.odd.coefficients, strict=True))
         fourier.update(zip(parity_terms(self.frontier, 0), even.coefficients, strict=True))
-        moebius = moebius_from_fourier(self.frontier, fourier)
+        moebius = moebius_from_fourier(self.frontier, fourier, n_outputs=self.observations.total.size)
         return Polynomial(self.frontier, moebius).interactions(order, index, min_order)

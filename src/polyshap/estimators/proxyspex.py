@@ -14,6 +14,7 @@ from polyshap.estimators.enumeration import enumerated, is_full
 from polyshap.estimators.surrogates import Boosting, Engine, fit_trees, installed
 from polyshap.games.tree_binary import binary_fourier
 from polyshap.games.trees import TreeEnsemble
+from polyshap.interactions import Fourier
 from polyshap.results import Diagnostics, Estimate, Observations, conclude
 from polyshap.sampling import Design, Sample, check_budget, draw
 from polyshap.shapley import from_fourier
@@ -53,6 +54,7 @@ class ProxySPEX:
     engines: Sequence[Engine] = ("lightgbm", "xgboost", "scikit-learn")
 
     def draw(self, n_players: int, budget: int, rng: np.random.Generator) -> Sample:
+        installed(self.engines)  # what is missing is to be said before a model is called
         return draw(self.design, n_players, check_budget(budget), rng)
 
     def fit(self, observations: Observations) -> Estimate:
@@ -64,16 +66,16 @@ class ProxySPEX:
         rows = np.concatenate([ends, observations.sample.coalitions])
         total = observations.total
         targets = np.concatenate([[0.0 * total, total], observations.centred])
-        values, sizes = np.empty((n, total.size)), []
+        values, kept = np.empty((n, total.size)), []
         for output in range(total.size):
             trees = self._trees(engine, rows, targets[:, output])
             deepest = max((block.feature.shape[1] for block in trees.blocks), default=0)
             found = binary_fourier(trees, range(1, deepest + 1))
             refitted = _refit(_largest(found, self.energy, n), rows, targets[:, output])
             values[:, [output]] = from_fourier(n, list(refitted), np.array([*refitted.values()])[:, None])
-            sizes.append(len(refitted))
-        diagnostics = Diagnostics(name, n_terms=max(sizes), details={"engine": engine})
-        return conclude(observations, values, diagnostics)
+            kept.append(refitted)
+        diagnostics = Diagnostics(name, n_terms=max(map(len, kept)), details={"engine": engine})
+        return conclude(observations, values, diagnostics, source=Fourier(n, tuple(kept)))
 
     def _trees(self, engine: Engine, rows: BoolMatrix, values: FloatArray) -> TreeEnsemble:
         chosen = self.boosting

@@ -29,6 +29,9 @@ class RegressionMSR:
     Parameters
     ----------
     design : Design
+        Sizes in equal shares. `Design("root-kernel")`, 1 / sqrt(s (n - s)) for size s, is what Witter et al.
+        draw: over 14 games and four budgets it has 1.05 times the error, 1.2 to 1.4 times on forests of 30
+        features and more, and 0.7 times on rough games of 9 to 16 players at 10 calls a player.
     boosting : Boosting
         The settings of the trees; XGBoost's defaults.
     engines : sequence of {"xgboost", "lightgbm", "scikit-learn"}
@@ -40,6 +43,7 @@ class RegressionMSR:
     engines: Sequence[Engine] = ("xgboost", "scikit-learn", "lightgbm")
 
     def draw(self, n_players: int, budget: int, rng: np.random.Generator) -> Sample:
+        installed(self.engines)  # what is missing is to be said before a model is called
         return draw(self.design, n_players, check_budget(budget), rng)
 
     def fit(self, observations: Observations) -> Estimate:

@@ -78,9 +78,11 @@ class SVARM:
 def _warm_sample(design: Design, n_players: int, budget: int, rng: np.random.Generator) -> Sample:
     """The design's sample with whole borders, and a partition as the first coalitions of each size."""
     n, paired = n_players, design.paired
-    shares = np.exp(design.log_size_weights(n))
-    shares[[0, -1]] = 0.0
-    inner = draw(Design(shares / shares.max(), paired), n, budget - 2 * n, rng)
+    log_shares = design.log_size_weights(n)
+    log_shares[[0, -1]] = -np.inf
+    if np.isneginf(log_shares).all():  # a design of the borders alone
+        return draw(design, n, budget, rng)
+    inner = draw(Design(np.exp(log_shares - log_shares.max()), paired), n, budget - 2 * n, rng)
     units = inner.half if paired else inner.coalitions
     log_weights = inner.log_weights[: len(units)]
     # a pair belongs to the smaller of its sizes

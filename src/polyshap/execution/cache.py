@@ -150,10 +150,9 @@ class CachedGame:
         answer = self.game(coalitions.copy())
         try:
             values = checked_answer(answer, coalitions)
-        except GameValueError:
-            values = np.array(answer, dtype=float)
-            good = np.isfinite(values.reshape(len(values), -1)).all(axis=1)
-            self._keep(packed[good], values[good])
+        except GameValueError as error:
+            if error.coalitions is not None and error.values is not None:
+                self._keep(pack(error.coalitions), error.values)
             raise
         self._keep(packed, values)
 

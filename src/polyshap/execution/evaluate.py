@@ -124,9 +124,11 @@ def _keep(
 ) -> None:
     """What was observed, on the exception that ended it."""
     n_players = batches[0][1].shape[1]
-    seen = [batches[index][1] for index in sorted(done)]
-    coalitions = np.concatenate(seen) if seen else np.empty((0, n_players), dtype=bool)
-    values = np.concatenate([done[index] for index in sorted(done)]) if done else np.empty(0)
+    seen = [(batches[index][1], done[index]) for index in sorted(done)]
+    if isinstance(error, GameValueError) and error.coalitions is not None and error.values is not None:
+        seen.append((error.coalitions, error.values))  # the finite ones of the batch that it ended in
+    coalitions = np.concatenate([part for part, _ in seen] or [np.empty((0, n_players), dtype=bool)])
+    values = np.concatenate([part for _, part in seen] or [np.empty(0)])
     error.observed = {0: (coalitions, values)}
     if isinstance(error, GameError):
         error.coalitions, error.values = coalitions, values
@@ -148,7 +150,10 @@ def _outputs(shape: tuple[int, ...]) -> str:
 def checked_answer(answer: object, batch: BoolMatrix) -> FloatArray:
     """A copy of the game's answer as float64 of the right shape, finite."""
     try:
-        values = np.array(answer, dtype=float)
+        values = np.asarray(answer)
+        if np.iscomplexobj(values):
+            raise TypeError("the numbers are complex")
+        values = np.array(values, dtype=float)
     except (TypeError, ValueError) as error:
         raise GameShapeError(
             f"The game must return numbers, one row a coalition. Got {type(answer).__name__}: {error}"
@@ -164,6 +169,8 @@ def checked_answer(answer: object, batch: BoolMatrix) -> FloatArray:
         raise GameValueError(
             f"The game returned NaN or infinity for {bad.sum()} of {len(batch)} coalitions, the first with "
             f"players {shown}. All of them are in `.failed` of this exception; the finite values are kept.",
+            coalitions=batch[~bad],
+            values=values[~bad],
             failed=batch[bad],
         )
     return values

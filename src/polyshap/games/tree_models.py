@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from polyshap._types import FloatArray
-from polyshap.errors import ArgumentTypeError, FileFormatError
+from polyshap.errors import ArgumentError, ArgumentTypeError, FileFormatError, optional_import
 from polyshap.games.tree_lightgbm import read_lightgbm
 from polyshap.games.tree_sklearn import read_forest, read_gradient_boosting, read_histogram_boosting
 from polyshap.games.tree_xgboost import read_xgboost
@@ -45,13 +45,25 @@ def read_trees(model: object) -> TreeEnsemble:
     """
     for base in type(model).__mro__:
         reader = _READERS.get((base.__module__.partition(".")[0], base.__name__))
-        if reader is not None:
+        if reader is not None and hasattr(model, "predict"):  # an embedding of scikit-learn is a forest too
+            _check_fitted(model)
             return reader(model)
     raise ArgumentTypeError(
         "`model` must be a fitted tree, forest or gradient boosting model of scikit-learn, XGBoost or "
         f"LightGBM. Got {type(model).__module__}.{type(model).__qualname__}. "
         "Explain any other model with `polyshap.explain`, which needs its predictions only."
     )
+
+
+def _check_fitted(model: object) -> None:
+    if not hasattr(model, "fit"):
+        return  # a booster is made by training
+    validation = optional_import("sklearn.utils.validation", extra="trees", purpose="Reading a model")
+    exceptions = optional_import("sklearn.exceptions", extra="trees", purpose="Reading a model")
+    try:
+        validation.check_is_fitted(model)
+    except exceptions.NotFittedError as error:
+        raise ArgumentError(f"`model` must be fitted. Got {model!r}. Call its `fit` first.") from error
 
 
 def load_forest(path: str | PathLike[str]) -> tuple[TreeEnsemble, FloatArray]:

@@ -23,8 +23,9 @@ from polyshap.games import tree_kernels
 
 __all__ = ["LeafBlock", "leaf_blocks", "leaf_shapley_values"]
 
-# Elements of a block of the numpy route, rows x leaves: its handful of temporaries stays below 100 MiB.
-_BLOCK = 1 << 20
+# Elements of a block of the numpy route, rows x leaves x features: half a MiB, so that its handful of
+# temporaries stays in the processor's cache. 16 times as many take twice the time.
+_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)

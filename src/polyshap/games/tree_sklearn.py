@@ -48,7 +48,7 @@ def read_forest(trees: Sequence[Any]) -> TreeEnsemble:
 
 
 def read_gradient_boosting(model: Any) -> TreeEnsemble:
-    if model.init is not None and model.init != "zero":
+    if not (model.init is None or model.init == "zero" or _is_constant(model.init)):
         raise NotAvailableError("`model` must start from a constant: fit it with init=None or init='zero'.")
     stages = np.asarray(model.estimators_)
     n_outputs = stages.shape[1]
@@ -64,6 +64,12 @@ def read_gradient_boosting(model: Any) -> TreeEnsemble:
     return join_trees(
         nodes, np.reshape(raw, -1) - start.predict(probe)[0], start.n_features, single_precision=True
     )
+
+
+def _is_constant(init: Any) -> bool:
+    """Whether it is a dummy of scikit-learn that predicts the same for every row, each time."""
+    dummy = type(init).__module__ == "sklearn.dummy"
+    return dummy and init.strategy not in ("stratified", "uniform")
 
 
 def read_histogram_boosting(model: Any) -> TreeEnsemble:

@@ -41,7 +41,9 @@ def read_xgboost(model: Any) -> TreeEnsemble:
     names = {"feature_names": booster.feature_names, "feature_types": booster.feature_types}
     margin = booster.predict(xgboost.DMatrix(probe, **names), output_margin=True)
     base = np.reshape(margin, -1).astype(float) - trees.predict(probe)[0]
-    return join_trees(nodes, base, n_features, single_precision=True)
+    # the scikit-learn interface makes a number missing before the booster sees it, which does not know
+    missing = np.float32(getattr(model, "missing", np.nan))
+    return join_trees(nodes, base, n_features, single_precision=True, missing_value=float(missing))
 
 
 def _xgboost_nodes(tree: Nodes, output: int, n_outputs: int, scale: float) -> Nodes:

@@ -53,6 +53,8 @@ class TreeEnsemble:
         Whether the model rounds its inputs to float32 before it compares.
     zero_is_missing : ndarray of bool, shape (n_features,), optional
         Features at which 0 counts as missing.
+    missing_value : float
+        A number that counts as missing everywhere, as NaN does.
     """
 
     feature: IntArray
@@ -67,6 +69,7 @@ class TreeEnsemble:
     n_features: int
     single_precision: bool = False
     zero_is_missing: NDArray[np.bool_] | None = field(default=None)
+    missing_value: float = np.nan
 
     def __post_init__(self) -> None:
         for name in _ARRAYS:
@@ -118,7 +121,7 @@ class TreeEnsemble:
         return replace(self, value=self.value[:, columns], base=self.base[columns])
 
     def prepare(self, rows: ArrayLike) -> FloatArray:
-        """Rows (n_rows, n_features) as the model sees them: float32 rounding, zeros that mean missing."""
+        """Rows (n_rows, n_features) as the model sees them: rounded to float32, codes for missing as NaN."""
         data = np.asarray(rows, dtype=float)
         data = data[None] if data.ndim == 1 else data
         if data.ndim != 2 or data.shape[1] != self.n_features:
@@ -131,7 +134,9 @@ class TreeEnsemble:
         if self.zero_is_missing is not None:
             # LightGBM's test for zero
             data = np.where(self.zero_is_missing & (np.abs(data) <= 1e-35), np.nan, data)
-        return np.ascontiguousarray(data)
+        data = np.where(data == self.missing_value, np.nan, data)
+        # the conditions of a leaf are open intervals from -inf on
+        return np.ascontiguousarray(np.maximum(data, -np.finfo(float).max))
 
     def followed(self, row: FloatArray) -> IntArray:
         """The child that a prepared row takes at each node (n_nodes,)."""
