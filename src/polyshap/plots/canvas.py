@@ -9,7 +9,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from polyshap._types import FloatArray, IntArray
 from polyshap.errors import ArgumentError, optional_import
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GREY",
-    "INK",
     "NEGATIVE",
     "POSITIVE",
     "WIDTH",
@@ -31,12 +30,15 @@ __all__ = [
     "colours_of",
     "diverging",
     "escaped",
+    "ink",
     "new_axes",
     "one_row",
     "short_names",
     "shorten",
     "tidy",
     "view",
+    "whiskers",
+    "write_number",
 ]
 
 Result = Explanation | Estimate
@@ -45,7 +47,7 @@ Result = Explanation | Estimate
 WIDTH = 1.959963984540054
 # Orange is lighter than blue, also printed in grey and for every kind of colour blindness.
 POSITIVE, NEGATIVE = "#e08214", "#2d5f9a"
-INK, GREY = "#222222", "#8a8a8a"
+GREY = "#8a8a8a"
 _LONGEST_NAME = 26
 
 
@@ -86,7 +88,7 @@ def view(result: Result, names: Sequence[str] | None = None) -> View:
             )
         return View(
             values=result.values[None],
-            errors=None if result.standard_errors is None else WIDTH * result.standard_errors[None],
+            errors=_half_widths(result.standard_errors),
             data=None,
             names=_checked_names(names, tuple(f"player {i}" for i in range(result.n_players))),
             base=np.atleast_1d(result.baseline),
@@ -99,16 +101,22 @@ def view(result: Result, names: Sequence[str] | None = None) -> View:
             f"`result` must hold one output. Got {len(result.output_names)}: {shown}. "
             f"Choose one: x[..., {result.output_names[-1]!r}]."
         )
-    errors = result.standard_errors
     return View(
         values=np.atleast_2d(result.values),
-        errors=None if errors is None else WIDTH * np.atleast_2d(errors),
+        errors=_half_widths(result.standard_errors),
         data=np.atleast_2d(result.data),
         names=_checked_names(names, result.feature_names),
         base=np.atleast_1d(result.base_values),
         predictions=np.atleast_1d(result.predictions),
         output=result.output_names,
     )
+
+
+def _half_widths(standard_errors: FloatArray | None) -> FloatArray | None:
+    """Of 95 % intervals, (n_rows, n_players); None where there are none, and where the values are exact."""
+    if standard_errors is None or not standard_errors.any():
+        return None
+    return np.asarray(WIDTH * np.atleast_2d(standard_errors))
 
 
 def _checked_names(names: Sequence[str] | None, default: tuple[str, ...]) -> tuple[str, ...]:
@@ -189,6 +197,12 @@ def escaped(text: str) -> str:
     return text.replace("$", r"\$")
 
 
+def ink() -> str:
+    """The colour of text in the style in use, so that words and whiskers are seen on a dark ground, too."""
+    matplotlib = optional_import("matplotlib", extra="plot", purpose="A plot")
+    return str(matplotlib.rcParams["text.color"])
+
+
 def colours_of(values: FloatArray) -> list[str]:
     """Orange above zero, blue below."""
     return [POSITIVE if value >= 0 else NEGATIVE for value in values]
@@ -209,6 +223,27 @@ def add_scale(ax: Axes, drawn: Any, label: str) -> None:
     ax.tick_params(length=0)
     for side in ax.spines.values():
         side.set_visible(False)
+
+
+def whiskers(ax: Axes, x: ArrayLike, y: ArrayLike, half_widths: ArrayLike) -> None:
+    """Sideways error bars, with an edge in the colour of the ground, so that they are seen on bars."""
+    effects = optional_import("matplotlib.patheffects", extra="plot", purpose="A plot")
+    edge = [effects.withStroke(linewidth=2.6, foreground=ax.get_facecolor())]
+    drawn = ax.errorbar(
+        x, y, xerr=half_widths, fmt="none", ecolor=ink(), elinewidth=1.1, capsize=2.5, zorder=3
+    )
+    for part in drawn.get_children():
+        part.set_path_effects(edge)
+
+
+def write_number(
+    ax: Axes, text: str, place: tuple[float, float], *, right: bool, level: str = "center"
+) -> None:
+    """Small text to the right or left of a place, on its own ground where a line would run through it."""
+    side = "left" if right else "right"
+    ground = {"facecolor": ax.get_facecolor(), "linewidth": 0, "pad": 0.6}
+    ax.annotate(text, place, (4 if right else -4, 0), textcoords="offset points", va=level,
+                ha=side, fontsize="small", color=ink(), bbox=ground, zorder=2.5)  # fmt: skip
 
 
 def tidy(ax: Axes, *, zero: bool = True) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from polyshap._types import IntArray
 from polyshap.plots.canvas import View, short_names, shorten
 from polyshap.tables.columns import is_missing
 
-__all__ = ["feature_labels", "plain_number", "signed", "value_text"]
+__all__ = ["date_text", "feature_labels", "plain_number", "signed", "value_text"]
 
 
 def signed(value: float, scale: float) -> str:
@@ -40,8 +41,24 @@ def value_text(value: Any) -> str:
     if is_missing(value):
         return "missing"
     if isinstance(value, float | np.floating):
-        return f"{value:.4g}"
+        return f"{value:.4g}".replace("-", "−")
+    if isinstance(value, int | np.integer):
+        return str(value).replace("-", "−")
+    if isinstance(value, date | np.datetime64):
+        return date_text(value)
     return str(value)
+
+
+def date_text(value: date | np.datetime64) -> str:
+    """A date, with its time only where there is one, to the minute.
+
+    >>> from datetime import datetime
+    >>> date_text(datetime(2024, 5, 1)), date_text(datetime(2024, 5, 1, 14, 30))
+    ('2024-05-01', '2024-05-01 14:30')
+    """
+    plain = np.datetime_as_string(value) if isinstance(value, np.datetime64) else value.isoformat()
+    day, _, time = plain.partition("T")
+    return f"{day} {time[:5]}" if time[:5].strip("0:") else day
 
 
 def feature_labels(seen: View, row: int, players: IntArray) -> list[str]:
