@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from polyshap._types import FloatArray, IntArray
 from polyshap.errors import ArgumentError, optional_import
 from polyshap.explanation import Explanation
+from polyshap.plots.names import LONGEST_NAME, cut, distinct
 from polyshap.results import Estimate
 
 if TYPE_CHECKING:
@@ -48,7 +48,6 @@ WIDTH = 1.959963984540054
 # Orange is lighter than blue, also printed in grey and for every kind of colour blindness.
 POSITIVE, NEGATIVE = "#e08214", "#2d5f9a"
 GREY = "#8a8a8a"
-_LONGEST_NAME = 26
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,47 +148,14 @@ def new_axes(ax: Axes | None, width: float, height: float) -> Axes:
     return axes
 
 
-def shorten(name: object, limit: int = _LONGEST_NAME) -> str:
-    """A name on one line, cut in its middle so that both ends stay, never read as mathematics.
-
-    >>> shorten("a_very_long_name_of_a_measured_quantity_in_mm")
-    'a_very_long_nam…tity_in_mm'
-    """
-    text = "".join(one if one.isprintable() else " " for one in str(name))
-    if len(text) > limit:
-        tail = (limit - 1) * 3 // 7
-        text = f"{text[: limit - 1 - tail]}…{text[-tail:]}"
-    return escaped(text)
+def shorten(name: object, limit: int = LONGEST_NAME) -> str:
+    """A name on one line, cut in its middle, never read as mathematics."""
+    return escaped(cut(name, limit))
 
 
-def short_names(names: Sequence[str], limit: int = _LONGEST_NAME) -> list[str]:
-    """Names cut as by `shorten`; those that would look alike keep the part in which they differ.
-
-    >>> short_names(["temperature at 9 in the morning", "temperature at 17 in the morning"], 20)
-    ['temperatu…9… morning', 'temperat…17… morning']
-    """
-    short = [shorten(name, limit) for name in names]
-    alike: dict[str, list[int]] = {}
-    for place, text in enumerate(short):
-        alike.setdefault(text, []).append(place)
-    for places in alike.values():
-        group = [str(names[place]) for place in places]
-        if len(set(group)) == 1:
-            continue
-        begin = _common_start(group)
-        end = _common_start([name[len(begin) :][::-1] for name in group])[::-1]
-        for place, name in zip(places, group, strict=True):
-            middle = name[len(begin) : len(name) - len(end)]
-            room = max(0, limit - len(middle) - 2)
-            head, tail = begin[: (room + 1) // 2], end[len(end) - min(len(end), room // 2) :]
-            short[place] = shorten(f"{head}…{middle}…{tail}", max(limit, len(middle) + 2))
-    return short
-
-
-def _common_start(texts: Sequence[str]) -> str:
-    shortest = min(texts, key=len)
-    same = (len({text[place] for text in texts}) == 1 for place in range(len(shortest)))
-    return shortest[: sum(takewhile(bool, same))]
+def short_names(names: Sequence[str], limit: int = LONGEST_NAME) -> list[str]:
+    """Names cut so that they stay different, never read as mathematics."""
+    return [escaped(name) for name in distinct(names, limit)]
 
 
 def escaped(text: str) -> str:

@@ -10,8 +10,9 @@ import numpy as np
 from polyshap._types import IntArray
 from polyshap.plots.canvas import View, short_names, shorten
 from polyshap.tables.columns import is_missing
+from polyshap.text_tables import date_text
 
-__all__ = ["date_text", "feature_labels", "plain_number", "signed", "value_text"]
+__all__ = ["feature_labels", "plain_number", "signed", "value_text"]
 
 
 def signed(value: float, scale: float) -> str:
@@ -47,18 +48,6 @@ def value_text(value: Any) -> str:
     if isinstance(value, date | np.datetime64):
         return date_text(value)
     return str(value)
-
-
-def date_text(value: date | np.datetime64) -> str:
-    """A date, with its time only where there is one, to the minute.
-
-    >>> from datetime import datetime
-    >>> date_text(datetime(2024, 5, 1)), date_text(datetime(2024, 5, 1, 14, 30))
-    ('2024-05-01', '2024-05-01 14:30')
-    """
-    plain = np.datetime_as_string(value) if isinstance(value, np.datetime64) else value.isoformat()
-    day, _, time = plain.partition("T")
-    return f"{day} {time[:5]}" if time[:5].strip("0:") else day
 
 
 def feature_labels(seen: View, row: int, players: IntArray) -> list[str]:
