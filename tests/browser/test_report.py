@@ -1,41 +1,31 @@
 """The report in a real headless Chromium: no console message, no request, and everything works.
 
-Needs Chromium (Debian: `apt-get install chromium`) and, for all but the last test, `pip install playwright`.
-Screenshots are left in results/screenshots, which git ignores.
+Chromium is installed where it is missing and may be (see `chromium.py`); all but the last test need the extra
+`browser`, too. Screenshots are left in results/screenshots, which git ignores.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from browser.chromium import chromium
 from plot_cases import explanation
 from polyshap.report import write_report
 from report_cases import HOSTILE, hostile, large
 
 SCREENSHOTS = Path(__file__).parents[2] / "results" / "screenshots"
-NAMES = ("POLYSHAP_CHROMIUM", "chromium", "chromium-browser", "google-chrome")
-
-
-def find_chromium() -> str | None:
-    return os.environ.get(NAMES[0]) or next(filter(None, map(shutil.which, NAMES[1:])), None)
-
-
-CHROMIUM = find_chromium()
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
 
 
 @pytest.fixture(scope="module")
 def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="no playwright: pip install playwright")
+    playwright = pytest.importorskip("playwright.sync_api", reason='no playwright: pip install ".[browser]"')
     with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        opened = driver.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         yield opened
         opened.close()
 
@@ -299,7 +289,7 @@ def test_without_a_driver(tmp_path):
     """Chromium alone: the script ran, and hostile text is text."""
     path = write_report(hostile(), tmp_path / "report.html")
     command = [
-        CHROMIUM,
+        chromium(),
         "--headless=new",
         "--no-sandbox",
         "--disable-gpu",
