@@ -198,8 +198,8 @@ def whiskers(ax: Axes, x: ArrayLike, y: ArrayLike, half_widths: ArrayLike) -> No
     drawn = ax.errorbar(
         x, y, xerr=half_widths, fmt="none", ecolor=ink(), elinewidth=1.1, capsize=2.5, zorder=3
     )
-    for part in drawn.get_children():
-        part.set_path_effects(edge)
+    for line in drawn.lines[2]:  # not the caps: of a short whisker nothing but their edges would be seen
+        line.set_path_effects(edge)
 
 
 def write_number(
