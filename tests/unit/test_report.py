@@ -238,3 +238,15 @@ def test_features_without_influence_are_named():
 def test_no_error_bars_is_said():
     """Without standard errors the accuracy is unknown."""
     assert any("no error bars" in text for _, text in said(explanation(errors=False)))
+
+
+@pytest.mark.parametrize("estimator", ["kernelshap", "leverageshap", "polyshap-2", "permutation", "adaptive"])
+def test_every_estimator_has_a_report(estimator, page):
+    """With interactions where the fit has them, otherwise with the reason why there are none."""
+    rows = np.random.default_rng(0).normal(size=(3, 6))
+    x = polyshap.explain(
+        lambda z: z[:, 0] * z[:, 1], rows, rows, estimator=estimator, budget=44, random_state=0
+    )
+    assert ("x0 × x1" in page(x)) == (estimator in ("polyshap-2", "adaptive"))
+    if estimator not in ("polyshap-2", "adaptive"):
+        assert "There are none here." in page(x)

@@ -71,7 +71,7 @@ class PolySHAP:
                     observations,
                     values,
                     self._diagnostics(frontier, fit, basis),
-                    source=_PairedSource(observations, frontier, fit),
+                    source=_PairedSource(observations, frontier, fit) if _has_sets(frontier) else None,
                 )
         basis = monomial_basis(frontier)
         fit = least_squares(
@@ -83,7 +83,7 @@ class PolySHAP:
             totals=observations.total,
         )
         values = from_moebius(frontier, fit.coefficients)
-        source = Polynomial(frontier, fit.coefficients)
+        source = Polynomial(frontier, fit.coefficients) if _has_sets(frontier) else None
         return conclude(observations, values, self._diagnostics(frontier, fit, basis), source=source)
 
     def _diagnostics(self, frontier: Frontier, fit: Fit, basis: Basis) -> Diagnostics:
@@ -137,6 +137,11 @@ def diagnose(name: str, fit: Fit, n_columns: int, *, n_terms: int | None = None)
         residual=fit.residual,
         warnings=notes,
     )
+
+
+def _has_sets(frontier: Frontier) -> bool:
+    """Whether there is more than singletons, so that interactions can be told."""
+    return len(frontier) > frontier.n_players
 
 
 def _fit_odd(observations: Observations, basis: Basis) -> Fit:
