@@ -130,9 +130,9 @@ def test_the_example_of_a_filter_works(given, visit):
     page = visit(dataclasses.replace(x, data=data, predictions=-x.predictions))
     shown = page.locator("#example").text_content()
     assert shown.startswith(f"{x.feature_names[1]} ")
-    page.locator("#filter").fill(shown.partition(";")[0].replace(">", ">="))
+    page.locator("#filter").fill(shown.partition(";")[0])
     assert len(column(page, 1)) == 10
-    page.locator("#filter").fill(shown.partition("; ")[2].replace("<", "<="))
+    page.locator("#filter").fill(shown.partition("; ")[2])
     assert len(column(page, 1)) > 0
 
 

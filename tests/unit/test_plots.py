@@ -240,6 +240,16 @@ def test_waterfall_leads_from_base_to_prediction(ax):
     np.testing.assert_allclose(ends[-1], x.predictions)
 
 
+def test_waterfall_writes_signs_as_they_are(ax):
+    """A prediction of nearly nothing is no negative zero, and below zero it has a true minus sign."""
+    x = explanation()[4]
+    for prediction, text in ((-1e-17, "prediction 0.00"), (-12.0, "prediction −12.0")):
+        shift = prediction - x.predictions
+        moved = dataclasses.replace(x, base_values=x.base_values + shift, predictions=x.predictions + shift)
+        plots.waterfall(moved, ax=ax)
+        assert texts(ax)[-1] == text
+
+
 def test_waterfall_needs_a_row(ax):
     """Of many rows one must be chosen."""
     with pytest.raises(ArgumentError, match="row"):

@@ -223,6 +223,7 @@ def test_exact_values_have_no_error_bars_to_speak_of(page):
     text = page(x)
     assert "none: exact" in text
     assert "Whiskers are" not in text
+    assert content(text)["outputs"][0]["errors"] is None
     assert not any("unexplained" in remark.text for remark in remarks(x, gather(x, None)))
 
 

@@ -122,7 +122,7 @@ def _as_json(content: Content, rows: IntArray) -> str:
             "values": np.rint(values / step).astype(int).ravel().tolist(),
             "errors": None,
         }
-        if content.errors is not None:
+        if content.errors is not None and content.errors.any():  # noughts of exact values say nothing
             found["errorStep"] = _step(content.errors[:, :, k], _ERROR_STEPS)
             steps = np.ceil(content.errors[rows, :, k] / found["errorStep"])
             found["errors"] = steps.astype(int).ravel().tolist()

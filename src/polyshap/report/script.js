@@ -231,8 +231,8 @@ state.feature = strongestFeature();
 $("feature").value = state.feature;
 function example() {
   const row = Math.max(0, page.rows.findIndex((_, i) => datum(i, state.feature) !== null)), given = datum(row, state.feature);
-  const sign = typeof given === "number" ? ">" : "=";
-  return `${page.features[state.feature]} ${sign} ${shown(given)}; prediction < ${prediction(output().prediction[row]).replace("\u2212", "-")}`;
+  const sign = typeof given === "number" ? ">=" : "=";
+  return `${page.features[state.feature]} ${sign} ${shown(given)}; prediction <= ${prediction(output().prediction[row]).replace("\u2212", "-")}`;
 }
 $("example").textContent = example();
 search();
