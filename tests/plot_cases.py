@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -79,6 +80,24 @@ def picture() -> np.ndarray:
     y, x = np.mgrid[:24, :32]
     grey = x / 100 + 0.6 * (((x - 20) ** 2 + (y - 10) ** 2) < 40)
     return np.stack([grey] * 3, axis=2)
+
+
+def large_explanation(n_features: int) -> polyshap.Explanation:
+    x = explanation(n_features=n_features)
+    names = tuple(f"measurement number {j} of the left side" for j in range(n_features))
+    return dataclasses.replace(x, feature_names=names)
+
+
+def with_data(x: polyshap.Explanation, data: np.ndarray) -> polyshap.Explanation:
+    return dataclasses.replace(x, data=data)
+
+
+def texts(ax) -> list[str]:
+    return [one.get_text() for one in ax.texts]
+
+
+def labels(axis) -> list[str]:
+    return [one.get_text() for one in axis.get_ticklabels()]
 
 
 SENTENCE = ["never", "have", "I", "seen", "anything", "so", "good"]
