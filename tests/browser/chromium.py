@@ -11,9 +11,20 @@ import pytest
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
 # Chromium takes some 15 s on a quick line, and draws no letters without a font.
+# Without a network it gives up soon.
+_APT = (
+    "apt-get",
+    "-qq",
+    "-o",
+    "Acquire::Retries=0",
+    "-o",
+    "Acquire::http::Timeout=20",
+    "-o",
+    "DPkg::Lock::Timeout=60",
+)
 INSTALL = (
-    ("apt-get", "update", "-qq"),
-    ("apt-get", "install", "-y", "-qq", "--no-install-recommends", "chromium", "fonts-dejavu-core"),
+    (*_APT, "update"),
+    (*_APT, "install", "-y", "--no-install-recommends", "chromium", "fonts-dejavu-core"),
 )
 _SECONDS = 300
 

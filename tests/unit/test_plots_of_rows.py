@@ -124,7 +124,7 @@ def test_waterfall_writes_signs_as_they_are(ax):
 
 def test_waterfall_needs_a_row(ax):
     """Of many rows one must be chosen."""
-    with pytest.raises(ArgumentError, match="row"):
+    with pytest.raises(ArgumentError, match="row=0"):
         plots.waterfall(explanation(), ax=ax)
 
 
@@ -132,6 +132,9 @@ def test_outputs_must_be_chosen(ax):
     """The message holds the index to write."""
     with pytest.raises(ArgumentError, match=r"x\[\.\.\., 'class 2'\]"):
         plots.beeswarm(explanation(outputs=3), ax=ax)
+    two = dataclasses.replace(estimate(), values=np.zeros((6, 2)), standard_errors=None)
+    with pytest.raises(ArgumentError, match="selected_output"):
+        plots.bar(two, ax=ax)
     plots.beeswarm(explanation(outputs=3)[..., "class 2"], ax=ax)
     assert ax.get_xlabel().splitlines()[0] == "contribution to class 2"
 

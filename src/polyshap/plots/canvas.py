@@ -83,7 +83,7 @@ def view(result: Result, names: Sequence[str] | None = None) -> View:
         if result.values.ndim > 1:
             raise ArgumentError(
                 f"`result` must hold one output. Got an estimate of {result.values.shape[1]} outputs. "
-                "Estimate the game of one output."
+                "Estimate one: polyshap.games.selected_output(game, n_players, 0)."
             )
         return View(
             values=result.values[None],
