@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polyshap.estimators.exact import coalition_codes, full_table
+from polyshap.estimators.exact import ExactSource, coalition_codes, full_table
 from polyshap.results import Diagnostics, Estimate, Observations, conclude
 from polyshap.sampling import Sample
 from polyshap.shapley import from_table
@@ -21,7 +21,13 @@ def is_full(sample: Sample) -> bool:
 
 
 def enumerated(observations: Observations, name: str) -> Estimate:
-    """Exact values from a full sample, without error."""
+    """Exact values and interactions from a full sample, without error."""
     values = from_table(full_table(observations))
     diagnostics = Diagnostics(estimator=name, residual=0.0)
-    return conclude(observations, values, diagnostics, standard_errors=np.zeros_like(values))
+    return conclude(
+        observations,
+        values,
+        diagnostics,
+        standard_errors=np.zeros_like(values),
+        source=ExactSource(observations),
+    )

@@ -14,7 +14,7 @@ from polyshap.results import Diagnostics, Estimate, Index, Observations, conclud
 from polyshap.sampling import Sample, check_budget, full_sample
 from polyshap.shapley import from_table
 
-__all__ = ["Exact", "coalition_codes"]
+__all__ = ["Exact", "ExactSource", "coalition_codes"]
 
 
 @dataclass(frozen=True)
@@ -39,13 +39,13 @@ class Exact:
             from_table(table),
             diagnostics,
             standard_errors=np.zeros((observations.n_players, table.shape[1])),
-            source=_ExactSource(observations),
+            source=ExactSource(observations),
         )
 
 
 @dataclass(frozen=True, eq=False)
-class _ExactSource:
-    """The Möbius transform is made when interactions are asked for."""
+class ExactSource:
+    """Interactions from all values; the Möbius transform is made when they are asked for."""
 
     observations: Observations
 
