@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ from polyshap import plots
 from polyshap.results import Diagnostics, Estimate
 
 BASELINE = Path(__file__).parent / "unit" / "baseline"
+SHAPES = BASELINE / "shapes"  # the same without words
 NAMES = ("age", "a_rather_long_name_of_a_measured_quantity", "cost in $", "city", "noise")
 
 
@@ -80,10 +82,28 @@ def picture() -> np.ndarray:
     return np.stack([grey] * 3, axis=2)
 
 
+def large_explanation(n_features: int) -> polyshap.Explanation:
+    x = explanation(n_features=n_features)
+    names = tuple(f"measurement number {j} of the left side" for j in range(n_features))
+    return dataclasses.replace(x, feature_names=names)
+
+
+def with_data(x: polyshap.Explanation, data: np.ndarray) -> polyshap.Explanation:
+    return dataclasses.replace(x, data=data)
+
+
+def texts(ax) -> list[str]:
+    return [one.get_text() for one in ax.texts]
+
+
+def labels(axis) -> list[str]:
+    return [one.get_text() for one in axis.get_ticklabels()]
+
+
 SENTENCE = ["never", "have", "I", "seen", "anything", "so", "good"]
 
 
-def words() -> Estimate:
+def sentence() -> Estimate:
     values = np.array([-1.0, 0.1, 0.05, 0.1, 0.2, 0.3, 1.4])
     return Estimate(values, np.array(0.0), np.array(1.15), np.full(7, 0.08), 50, Diagnostics("adaptive"))
 
@@ -120,18 +140,22 @@ CASES = {
         (5, 3),
     ),
     "image": (lambda ax: plots.image(estimate(), picture(), (2, 3), ax=ax), (4, 3)),
-    "text": (lambda ax: plots.text(words(), SENTENCE, ax=ax), (6, 0.8)),
+    "text": (lambda ax: plots.text(sentence(), SENTENCE, ax=ax), (6, 0.8)),
 }
 
 
 BARE = ("image", "interaction_network", "text")  # without labels beside the axes
 
 
-def draw(name: str):
-    """The picture of a case, (height, width, 3) of 0..255, in matplotlib's own style and font."""
+def draw(name: str, words: bool = True):
+    """The picture of a case, (height, width, 3) of 0..255, in matplotlib's own style and font.
+
+    Without words it does not depend on the font engine, which differs between versions of matplotlib.
+    """
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
     make, size = CASES[name]
     with matplotlib.rc_context():
@@ -139,14 +163,19 @@ def draw(name: str):
         figure = Figure(figsize=size, dpi=60)
         canvas = FigureCanvasAgg(figure)
         # a fixed place: a layout that follows the width of words would differ between font engines
-        make(figure.add_axes((0.03, 0.05, 0.88, 0.85) if name in BARE else (0.4, 0.22, 0.5, 0.68)))
+        make(figure.add_axes((0.03, 0.05, 0.88, 0.85) if name in BARE else (0.42, 0.28, 0.48, 0.62)))
         canvas.draw()
+        if not words:
+            for text in figure.findobj(Text):
+                text.set_visible(False)
+            canvas.draw()
         return np.asarray(canvas.buffer_rgba())[..., :3].copy()
 
 
 if __name__ == "__main__":
     from matplotlib.image import imsave
 
-    BASELINE.mkdir(exist_ok=True)
-    for case in CASES:
-        imsave(BASELINE / f"{case}.png", draw(case))
+    for folder, words in ((BASELINE, True), (SHAPES, False)):
+        folder.mkdir(exist_ok=True)
+        for case in CASES:
+            imsave(folder / f"{case}.png", draw(case, words))

@@ -1,19 +1,24 @@
-"""Draw the pictures of the README: what an explanation looks like, and the error against the calls spent.
+"""Draw the pictures of the README and of the page on plots, and the error against the calls spent.
 
     python docs/assets/draw_pictures.py             # from the numbers in accuracy.csv
     python docs/assets/draw_pictures.py --measure   # anew, some minutes of one core
 
-Writes overview.png, accuracy.png and, measured anew, accuracy.csv (one line a game, budget and estimator)
-into its own folder. The games are the path-dependent games of forests on two data sets
-of scikit-learn, whose exact Shapley values have a closed form.
+Writes accuracy.png, overview.png, a plot_*.png for each plot, report.png where Chromium is on the path, and,
+measured anew, accuracy.csv (one line a game, budget and estimator) into its own folder. The games of the
+measurement are the path-dependent games of forests on two data sets of scikit-learn, whose exact Shapley
+values have a closed form.
 """
 
 from __future__ import annotations
 
 import csv
+import shutil
+import subprocess
 import sys
 import warnings
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -23,8 +28,7 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 import polyshap
 from polyshap import plots
 from polyshap.errors import RankWarning
-from polyshap.games.tree_models import read_trees
-from polyshap.games.trees import TreeGame, tree_shapley_values
+from polyshap.games import TreeGame, grid, image_game, read_trees, text_game, tree_shapley_values
 
 FOLDER = Path(__file__).parent
 TABLE = FOLDER / "accuracy.csv"
@@ -101,18 +105,93 @@ def draw_accuracy(lines):
     figure.savefig(FOLDER / "accuracy.png", dpi=110)
 
 
-def draw_overview():
+@cache
+def explained(budget=100, n_rows=60):
+    """Patients of the diabetes data, against others."""
     data = load_diabetes(scaled=False)
     model = RandomForestRegressor(n_estimators=20, min_samples_leaf=3, random_state=0)
     model.fit(data.data[60:], data.target[60:])
-    x = polyshap.explain(
-        model, data.data[:60], data.data[60::15], budget=100, feature_names=data.feature_names, random_state=0
+    return polyshap.explain(
+        model,
+        data.data[:n_rows],
+        data.data[60::15],
+        budget=budget,
+        feature_names=data.feature_names,
+        random_state=0,
     )
+
+
+def draw_overview():
+    x = explained(48)
     figure = Figure(figsize=(11, 4.2), layout="constrained")
     left, right = figure.subplots(1, 2)
     plots.waterfall(x, row=0, ax=left)
     plots.beeswarm(x, ax=right)
     figure.savefig(FOLDER / "overview.png", dpi=100)
+
+
+def smiling():
+    """A face of grey patches, and a model that looks at its mouth and at the contrast of its eyes."""
+    y, x = np.mgrid[:64, :64]
+    image = 0.75 * ((x - 32) ** 2 + (y - 32) ** 2 < 900)
+    for centre in (22, 42):
+        image[(x - centre) ** 2 + (y - 25) ** 2 < 18] = 0.1
+    image[(np.abs((x - 32) ** 2 + (y - 34) ** 2 - 180) < 45) & (y > 38)] = 0.1
+
+    def model(batch):
+        mouth = 1 - batch[:, 40:56, 16:48].mean(axis=(1, 2))
+        eyes = batch[:, 16:32, 8:56].std(axis=(1, 2))
+        return 2 * mouth + 4 * eyes
+
+    return image, image_game(model, image, grid(64, 64, 4, 4), absent=0.4)
+
+
+def review():
+    """A review, and a model that counts praise and turns it round after "not"."""
+    text = "The plot is not good at all , but the music is great and the end is very moving ."
+
+    def model(texts):
+        praise = np.array([sum(t.count(word) for word in ("good", "great", "moving")) for t in texts], float)
+        denied = np.array(["not good" in t for t in texts])
+        return praise - 2 * denied + 0.3 * np.array(["very moving" in t for t in texts])
+
+    return text_game(model, text, absent=None)
+
+
+def draw_plots():
+    """One picture for each plot, and of the report."""
+    x = explained()
+    image, face = smiling()
+    words = review()
+    seen = polyshap.estimate(face, face.n_players, 300, random_state=0)
+    read = polyshap.estimate(words, words.n_players, 200, random_state=0)
+    drawn = {
+        "waterfall": plots.waterfall(x, row=0),
+        "bar": plots.bar(explained(24, 1)),
+        "beeswarm": plots.beeswarm(x),
+        "global_importance": plots.global_importance(x),
+        "heatmap": plots.heatmap(x),
+        "scatter": plots.scatter(x, "bmi"),
+        "interaction_heatmap": plots.interaction_heatmap(x, row=0, max_features=7),
+        "interaction_network": plots.interaction_network(x, row=0, max_features=7),
+        "convergence": plots.convergence([explained(budget, 1) for budget in (24, 48, 96, 192)]),
+        "image": plots.image(seen, image, (4, 4)),
+        "text": plots.text(read, [word.strip() for word in words.pieces]),
+    }
+    for name, ax in drawn.items():
+        ax.figure.savefig(FOLDER / f"plot_{name}.png", dpi=80)
+    photograph(x)
+
+
+def photograph(x):
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        return
+    with TemporaryDirectory() as folder:
+        page = x.report(Path(folder, "report.html"))
+        size = ["--window-size=1100,1500", "--hide-scrollbars", f"--screenshot={FOLDER / 'report.png'}"]
+        quiet = ["--headless=new", "--no-sandbox", "--disable-gpu", f"--user-data-dir={folder}/profile"]
+        subprocess.run([chromium, *quiet, *size, page.as_uri()], check=True, capture_output=True)
 
 
 def write(lines):
@@ -135,3 +214,4 @@ if __name__ == "__main__":
         write(measure())
     draw_accuracy(read())
     draw_overview()
+    draw_plots()

@@ -26,7 +26,7 @@ from polyshap.execution.progress import ProgressCallback, track
 from polyshap.execution.retries import Retries
 from polyshap.execution.staged import extended
 from polyshap.results import Estimate
-from polyshap.sampling import check_budget, check_players
+from polyshap.sampling import check_budget, check_players, within_budget
 
 __all__ = ["choose", "estimate"]
 
@@ -118,7 +118,7 @@ def estimate(
         if store is not None:
             asked = CachedGame(asked, store, b"game", n_players)
         with clock.of("draw"):
-            sample = chosen.draw(n_players, budget, copy.deepcopy(rng))
+            sample = within_budget(chosen.draw(n_players, budget, copy.deepcopy(rng)), budget)
         total = most if isinstance(chosen, StagedEstimator) else len(sample) + 2
         with track(total, progress) as advance:
             options = _Options(batch_size=size, workers=workers, seconds=timeout, advance=advance)

@@ -246,7 +246,7 @@ class Explanation:
                 raise ArgumentError(f"`row` must be 0 or left out for a single row. Got {row}.")
             return self
         if row is None and len(self) > 1:
-            raise ArgumentError(f"`row` must be one of 0..{len(self) - 1}. Got none.")
+            raise ArgumentError(f"`row` must be one of 0..{len(self) - 1}. Got none. Choose one: row=0.")
         index = 0 if row is None else row
         if not -len(self) <= index < len(self):
             raise ArgumentError(f"`row` must be one of 0..{len(self) - 1}. Got {index}.")

@@ -26,7 +26,7 @@ from polyshap.coalitions import (
 )
 from polyshap.errors import ArgumentError, ArgumentTypeError, BudgetError
 
-__all__ = ["Design", "Sample", "check_budget", "check_players", "draw", "full_sample"]
+__all__ = ["Design", "Sample", "check_budget", "check_players", "draw", "full_sample", "within_budget"]
 
 SizeWeights = Literal["leverage", "kernel", "root-kernel", "uniform"] | Sequence[float] | FloatArray
 
@@ -151,6 +151,16 @@ def check_budget(budget: int, minimum: int = 2, *, reason: str = "the empty and 
             f"`budget` must be at least {minimum} ({reason}). Got {budget}. Raise `budget` or group features."
         )
     return int(budget)
+
+
+def within_budget(sample: Sample, budget: int) -> Sample:
+    """The sample that an estimator drew, which may be one of the user's own."""
+    if len(sample) + 2 > budget:
+        raise BudgetError(
+            f"`budget` must be at least {len(sample) + 2}, for the {len(sample)} coalitions that the "
+            f"estimator drew and both ends. Got {budget}. Raise `budget`, or let `draw` keep to it."
+        )
+    return sample
 
 
 def full_sample(n_players: int) -> Sample:

@@ -1,11 +1,14 @@
-"""Tables, numbers and bars for a terminal."""
+"""Tables, numbers, dates and bars as text."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from datetime import date
 
-__all__ = ["bar", "number", "printable", "text_table"]
+import numpy as np
+
+__all__ = ["bar", "date_text", "number", "printable", "text_table"]
 
 _BAR = 20  # characters
 
@@ -62,3 +65,17 @@ def printable(text: str) -> str:
     'a [2Jb'
     """
     return "".join(one if one.isprintable() else " " for one in text)
+
+
+def date_text(value: date | np.datetime64) -> str:
+    """A date, with its time only where there is one, to the minute.
+
+    Examples
+    --------
+    >>> from datetime import datetime
+    >>> date_text(datetime(2024, 5, 1)), date_text(datetime(2024, 5, 1, 14, 30))
+    ('2024-05-01', '2024-05-01 14:30')
+    """
+    plain = np.datetime_as_string(value) if isinstance(value, np.datetime64) else value.isoformat()
+    day, _, time = plain.partition("T")
+    return f"{day} {time[:5]}" if time[:5].strip("0:") else day

@@ -1,41 +1,31 @@
 """The report in a real headless Chromium: no console message, no request, and everything works.
 
-Needs Chromium (Debian: `apt-get install chromium`) and, for all but the last test, `pip install playwright`.
-Screenshots are left in results/screenshots, which git ignores.
+Chromium is installed where it is missing and may be (see `chromium.py`); all but the last test need the extra
+`browser`, too. Screenshots are left in results/screenshots, which git ignores.
 """
 
 from __future__ import annotations
 
 import dataclasses
-import os
-import shutil
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from browser.chromium import chromium
 from plot_cases import explanation
 from polyshap.report import write_report
 from report_cases import HOSTILE, hostile, large
 
 SCREENSHOTS = Path(__file__).parents[2] / "results" / "screenshots"
-NAMES = ("POLYSHAP_CHROMIUM", "chromium", "chromium-browser", "google-chrome")
-
-
-def find_chromium() -> str | None:
-    return os.environ.get(NAMES[0]) or next(filter(None, map(shutil.which, NAMES[1:])), None)
-
-
-CHROMIUM = find_chromium()
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium: apt-get install chromium")
 
 
 @pytest.fixture(scope="module")
 def browser():
-    playwright = pytest.importorskip("playwright.sync_api", reason="no playwright: pip install playwright")
+    playwright = pytest.importorskip("playwright.sync_api", reason='no playwright: pip install ".[browser]"')
     with playwright.sync_playwright() as driver:
-        opened = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        opened = driver.chromium.launch(executable_path=chromium(), args=["--no-sandbox"])
         yield opened
         opened.close()
 
@@ -131,6 +121,21 @@ def test_filtering(text, expected, visit):
     assert page.locator("#status").text_content() == f"{len(wanted)} of 30 rows match."
 
 
+@pytest.mark.parametrize("given", [[None, 3.5] * 15, [None, "Ulm"] * 15, [None] * 30])
+def test_the_example_of_a_filter_works(given, visit):
+    """It names a value that is there, and can be typed as it stands."""
+    x = explanation()
+    data = np.array(x.data)
+    data[:, 1] = given
+    page = visit(dataclasses.replace(x, data=data, predictions=-x.predictions))
+    shown = page.locator("#example").text_content()
+    assert shown.startswith(f"{x.feature_names[1]} ")
+    page.locator("#filter").fill(shown.partition(";")[0])
+    assert len(column(page, 1)) == 10
+    page.locator("#filter").fill(shown.partition("; ")[2])
+    assert len(column(page, 1)) > 0
+
+
 def test_choosing_a_row_shows_its_waterfall(visit):
     """The values of the row, strongest first, each with its interval and a bar with a whisker."""
     x = explanation()
@@ -180,6 +185,20 @@ def test_many_features_fold_up(visit):
     assert page.locator("#waterfall tr").count() == 300 + 2
 
 
+def test_long_names_stay_different(visit):
+    """Where they are cut, the part in which they differ stays; the full name is there on hovering."""
+    x = dataclasses.replace(
+        explanation(), feature_names=tuple(f"the mean of the measurement at {j} o'clock" for j in range(5))
+    )
+    page = visit(x)
+    for names in (page.locator("table[data-output] th"), page.locator("#waterfall .label span:first-child")):
+        shown = names.all_text_contents()
+        assert len(set(shown)) == len(shown) == 5
+        assert max(map(len, shown)) <= 30
+    full = page.locator("table[data-output] th").first.get_attribute("title")
+    assert full in x.feature_names
+
+
 def test_outputs_can_be_chosen(visit):
     """Another output changes tables, bars and rows together."""
     x = explanation(outputs=3)
@@ -189,6 +208,14 @@ def test_outputs_can_be_chosen(visit):
     shown = as_numbers(column(page, 2))
     np.testing.assert_allclose(shown, x.predictions[:10, 2], atol=2e-3)
     assert page.locator("#detail-title").text_content() == "Row 0, class 2"
+
+
+def test_error_bars_too_small_for_their_digits(visit):
+    """They are less than the last digit, not nought."""
+    x = explanation()
+    page = visit(dataclasses.replace(x, standard_errors=1e-7 * x.standard_errors))
+    assert set(column(page, 5)) == {"<0.001"}
+    assert page.locator("#waterfall .error").first.text_content() == "±<0.001"
 
 
 def test_hostile_text_stays_text(visit):
@@ -233,7 +260,7 @@ def test_missing_values_come_last(visit):
         assert column(page, 3)[-1] == "missing"
 
 
-@pytest.mark.parametrize("width", [390, 820, 1280])
+@pytest.mark.parametrize("width", [360, 820, 1280])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_nothing_overflows(width, scheme, visit):
     """No sideways scrolling of the page on a phone, a tablet and a desk; a screenshot of each is kept."""
@@ -241,6 +268,10 @@ def test_nothing_overflows(width, scheme, visit):
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     page.screenshot(path=SCREENSHOTS / f"report-{width}-{scheme}.png", full_page=True)
+    hidden = page.evaluate(
+        "(region => region.scrollWidth - region.clientWidth)(document.querySelector('.scroll'))"
+    )
+    assert hidden <= 0, "the table must be scrolled to see the contributions"
     ground = page.evaluate("getComputedStyle(document.body).backgroundColor")
     brightness = sum(int(part) for part in ground.strip("rgb()").split(", "))
     assert (brightness > 384) == (scheme == "light")
@@ -258,7 +289,7 @@ def test_without_a_driver(tmp_path):
     """Chromium alone: the script ran, and hostile text is text."""
     path = write_report(hostile(), tmp_path / "report.html")
     command = [
-        CHROMIUM,
+        chromium(),
         "--headless=new",
         "--no-sandbox",
         "--disable-gpu",

@@ -6,6 +6,9 @@ cannot run is announced by a comment on the line before it that says why: `<!-- 
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pydoc
 import re
 import shlex
 import sys
@@ -29,6 +32,8 @@ BLOCK = re.compile(
 )
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)")
 INCLUDED = re.compile(r'--8<-- "([^"]+)"')
+# `::: path` with its indented options
+REFERENCE = re.compile(r"^::: ([\w.]+)\n((?:[ ]+[^\n]*\n)*)", re.MULTILINE)
 MARKED = re.compile(r"<!-- not run:(.*)")
 
 by_page = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -164,3 +169,50 @@ def test_blocks_are_found(text, expected, tmp_path):
     page = tmp_path / "page.md"
     page.write_text(text)
     assert [(b.language, b.code, b.line, b.reason) for b in blocks_of(page)] == expected
+
+
+def documented_names(page: Path) -> set[str]:
+    """What a page of the reference documents: whole objects, and chosen or all members of modules."""
+    found = set()
+    for path, options in REFERENCE.findall(page.read_text(encoding="utf-8")):
+        if not inspect.ismodule(pydoc.locate(path)):
+            found.add(path.rpartition(".")[2])
+            continue
+        chosen = re.search(r"members: \[([^\]]*)\]", options)
+        names = re.split(r",\s*", chosen[1]) if chosen else importlib.import_module(path).__all__
+        assert all(hasattr(importlib.import_module(path), one) for one in names), (path, names)
+        found |= set(names)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("package", "page"),
+    [
+        ("polyshap", None),
+        ("polyshap.estimators", "estimators"),
+        ("polyshap.frontiers", "frontiers"),
+        ("polyshap.games", "games"),
+        ("polyshap.execution", "execution"),
+        ("polyshap.plots", "plots"),
+        ("polyshap.report", "plots"),
+        ("polyshap.errors", "errors"),
+        ("polyshap.regression", "internals"),
+        ("polyshap.shapley", "internals"),
+        ("polyshap.coalitions", "internals"),
+        ("polyshap.gaussian", "internals"),
+    ],
+)
+def test_the_reference_is_complete(package, page):
+    """Every public function and class of a package is on its page; tables of constants are named there."""
+    module = importlib.import_module(package)
+    folder = ROOT / "docs" / "reference"
+    pages = sorted(folder.glob("*.md")) if page is None else [folder / f"{page}.md"]
+    documented = set().union(*map(documented_names, pages))
+    text = "".join(one.read_text(encoding="utf-8") for one in pages)
+    missing = [
+        name
+        for name in module.__all__
+        if name not in documented and not inspect.ismodule(getattr(module, name))
+        if callable(getattr(module, name)) or not re.search(rf"`[\w.]*{name}`", text)
+    ]
+    assert not missing

@@ -5,10 +5,11 @@ import pytest
 
 import polyshap
 from polyshap.coalitions import row_keys
-from polyshap.errors import ArgumentError, GameRaisedError, InterruptedRun
-from polyshap.estimators.adaptive import Adaptive
+from polyshap.errors import ArgumentError, ArgumentTypeError, BudgetError, GameRaisedError, InterruptedRun
+from polyshap.estimators import Adaptive, Exact
 from polyshap.execution.cache import Cache
 from polyshap.execution.staged import observe_staged
+from polyshap.sampling import full_sample
 from small_games import table_game
 
 N = 10
@@ -110,3 +111,30 @@ def test_the_bar_reaches_the_budget_and_seconds_are_told_apart():
     assert calls[-1] == (120, 120)
     assert set(found.diagnostics.seconds) == {"draw", "evaluate", "fit"}
     assert all(seconds >= 0 for seconds in found.diagnostics.seconds.values())
+
+
+class Greedy:
+    """An estimator of the user's own that does not keep to the budget."""
+
+    def draw(self, n_players, budget, rng):
+        return full_sample(n_players)
+
+    def fit(self, observations):
+        return Exact().fit(observations)
+
+
+def test_an_estimator_that_exceeds_the_budget_is_stopped_before_it_costs_anything():
+    """Of estimate and of explain: the budget is never exceeded, whoever draws."""
+    game = Recorded()
+    with pytest.raises(BudgetError, match=r"at least 1024, for the 1022 coalitions.*Got 100"):
+        polyshap.estimate(game, N, 100, Greedy())
+    with pytest.raises(BudgetError, match="Got 100"):
+        polyshap.explain(game, np.ones((2, N)), np.zeros((1, N)), estimator=Greedy(), budget=100)
+    assert game.asked == []
+    assert polyshap.estimate(GAME, N, 1024, Greedy()).n_evaluations == 1024
+
+
+def test_a_class_is_no_estimator():
+    """The message says to build one."""
+    with pytest.raises(ArgumentTypeError, match=r"Build one: Greedy\(\)"):
+        polyshap.estimate(GAME, N, 1024, Greedy)

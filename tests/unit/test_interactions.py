@@ -157,3 +157,23 @@ def test_bad_requests():
         estimate.interactions(2.0)
     with pytest.raises(NotAvailableError, match="fits no interactions"):
         polyshap.estimate(table_game(4, seed=1), 4, 16, "odd-1").interactions(2)
+
+
+@pytest.mark.parametrize("name", ["kernelshap", "leverageshap", "polyshap-1"])
+@pytest.mark.parametrize("budget", [8, 20])
+@pytest.mark.filterwarnings("ignore:.*independent equations")
+def test_fits_of_singletons_have_no_interactions(name, budget):
+    """A paired fit of order 1, determined or not, says which estimators have some."""
+    found = polyshap.estimate(additive_game(6, 2, seed=0), 6, budget, name, random_state=0)
+    with pytest.raises(NotAvailableError, match="adaptive"):
+        found.interactions(order=2)
+
+
+@pytest.mark.parametrize("name", ["mobius-lasso", "msr", "permutation", "svarm", "unbiased-kernelshap"])
+def test_all_coalitions_give_all_interactions(name):
+    """Estimators that enumerate a full sample keep what it says about interactions."""
+    game = table_game(4, seed=1)
+    found = polyshap.estimate(game, 4, 16, name, random_state=0).interactions(3)
+    wanted = polyshap.estimate(game, 4, 16, "exact").interactions(3)
+    assert found.keys() == wanted.keys()
+    assert all(np.allclose(found[term], wanted[term]) for term in wanted)

@@ -7,6 +7,7 @@ import dataclasses
 import hashlib
 import json
 import re
+from datetime import date, datetime
 from html.parser import HTMLParser
 
 import numpy as np
@@ -146,19 +147,37 @@ def test_one_row_and_odd_data(page):
     assert found["data"][1:] == ["inf", str(10**30), "2024-05-01", None]
 
 
+def test_dates_have_their_day(page):
+    """Of every kind of date: no midnight, no nanoseconds; what is not known is missing."""
+    day = "2024-05-01"
+    odd = [datetime(2024, 5, 1), np.datetime64(day, "ns"), date(2024, 5, 1), np.datetime64("NaT"),
+           datetime(2024, 5, 1, 9, 30)]  # fmt: skip
+    x = dataclasses.replace(explanation(1), data=np.array([odd], dtype=object))
+    assert content(page(x))["data"] == [day, day, day, None, f"{day} 09:30"]
+
+
+def test_small_error_bars_are_not_called_nought(page):
+    """What the digits do not show is said to be less, in numbers and in words."""
+    x = explanation()
+    text = page(dataclasses.replace(x, standard_errors=1e-7 * x.standard_errors))
+    assert "±&lt;0.001" in text
+    assert "is less than 0.01 % of the range" in text
+    assert "±0.000" not in text
+
+
 def test_interactions_are_listed(page):
     """From an estimator that fits them; another says that it has none."""
     rows = np.eye(4)
     x = polyshap.explain(lambda z: z[:, 0] * z[:, 1] + z[:, 2], rows + 1, np.zeros((1, 4)), estimator="exact")
     assert "x0 × x1" in page(x)
-    assert "gives no interactions here" in page(explanation())
+    assert "loaded from a file, or its estimator gives none" in page(explanation())
 
 
 def test_interactions_that_take_long_are_left_out(page):
     """A hundred features from many calls: said, with what to write instead; a number asks for them anyway."""
     x = dataclasses.replace(large(3, 100), row_evaluations=np.full(3, 2000))
     assert "interaction_rows=1" in page(x)
-    assert "gives no interactions here" in page(x, interaction_rows=1)
+    assert "There are none here" in page(x, interaction_rows=1)
     assert "interaction_rows=1" in page(explanation(), interaction_rows=0)
     with pytest.raises(ArgumentError, match="interaction_rows"):
         page(explanation(), interaction_rows=-1)
@@ -204,6 +223,7 @@ def test_exact_values_have_no_error_bars_to_speak_of(page):
     text = page(x)
     assert "none: exact" in text
     assert "Whiskers are" not in text
+    assert content(text)["outputs"][0]["errors"] is None
     assert not any("unexplained" in remark.text for remark in remarks(x, gather(x, None)))
 
 
@@ -219,3 +239,15 @@ def test_features_without_influence_are_named():
 def test_no_error_bars_is_said():
     """Without standard errors the accuracy is unknown."""
     assert any("no error bars" in text for _, text in said(explanation(errors=False)))
+
+
+@pytest.mark.parametrize("estimator", ["kernelshap", "leverageshap", "polyshap-2", "permutation", "adaptive"])
+def test_every_estimator_has_a_report(estimator, page):
+    """With interactions where the fit has them, otherwise with the reason why there are none."""
+    rows = np.random.default_rng(0).normal(size=(3, 6))
+    x = polyshap.explain(
+        lambda z: z[:, 0] * z[:, 1], rows, rows, estimator=estimator, budget=44, random_state=0
+    )
+    assert ("x0 × x1" in page(x)) == (estimator in ("polyshap-2", "adaptive"))
+    if estimator not in ("polyshap-2", "adaptive"):
+        assert "There are none here." in page(x)

@@ -1,5 +1,6 @@
 """The estimators, one idea a file, and the registry of their names."""
 
+from polyshap.estimators.adaptive import Adaptive
 from polyshap.estimators.exact import Exact
 from polyshap.estimators.kaddshap import KAddSHAP
 from polyshap.estimators.mobius_lasso import MobiusLasso
@@ -17,6 +18,7 @@ __all__ = [
     "MSR",
     "PATTERNS",
     "SVARM",
+    "Adaptive",
     "Exact",
     "KAddSHAP",
     "MobiusLasso",

@@ -71,7 +71,7 @@ class PolySHAP:
                     observations,
                     values,
                     self._diagnostics(frontier, fit, basis),
-                    source=_PairedSource(observations, frontier, fit),
+                    source=_PairedSource(observations, frontier, fit) if _has_sets(frontier) else None,
                 )
         basis = monomial_basis(frontier)
         fit = least_squares(
@@ -83,7 +83,7 @@ class PolySHAP:
             totals=observations.total,
         )
         values = from_moebius(frontier, fit.coefficients)
-        source = Polynomial(frontier, fit.coefficients)
+        source = Polynomial(frontier, fit.coefficients) if _has_sets(frontier) else None
         return conclude(observations, values, self._diagnostics(frontier, fit, basis), source=source)
 
     def _diagnostics(self, frontier: Frontier, fit: Fit, basis: Basis) -> Diagnostics:
@@ -158,6 +158,11 @@ def _outside() -> int:
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("polyshap."):
         frame, level = frame.f_back, level + 1
     return level
+
+
+def _has_sets(frontier: Frontier) -> bool:
+    """Whether there is more than singletons, so that interactions can be told."""
+    return len(frontier) > frontier.n_players
 
 
 def _fit_odd(observations: Observations, basis: Basis) -> Fit:

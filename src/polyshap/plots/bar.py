@@ -9,7 +9,15 @@ import numpy as np
 
 from polyshap._types import IntArray
 from polyshap.explanation import Explanation
-from polyshap.plots.canvas import INK, Result, colours_of, new_axes, one_row, tidy
+from polyshap.plots.canvas import (
+    Result,
+    colours_of,
+    new_axes,
+    one_row,
+    tidy,
+    whiskers,
+    write_number,
+)
 from polyshap.plots.global_importance import global_importance
 from polyshap.plots.labels import feature_labels, signed
 
@@ -62,8 +70,7 @@ def bar(
     places = np.arange(len(heights))[::-1]
     ax.barh(places, heights, color=colours_of(np.array(heights)), height=0.66, zorder=2)
     if seen.errors is not None:
-        ax.errorbar(heights[: len(order)], places[: len(order)], xerr=seen.errors[0][order],
-                    fmt="none", ecolor=INK, elinewidth=1.1, capsize=2.5, zorder=3)  # fmt: skip
+        whiskers(ax, heights[: len(order)], places[: len(order)], seen.errors[0][order])
     ax.set_yticks(places, labels)
     margins = [0.0] * len(heights)
     if seen.errors is not None:
@@ -72,7 +79,7 @@ def bar(
     if own:  # the layout gives the names their room when it is drawn: six points a character, and a gap
         points = min(points, 72 * _WIDTH - 6 * max(map(len, labels)) - 20)
     _write_values(ax, heights, places, margins, points)
-    ax.set_xlabel(seen.label)
+    ax.set_xlabel(seen.label + ("" if seen.errors is None else "\nwhiskers: 95 % intervals"))
     ax.set_ylim(-0.7, len(heights) - 0.3)
     tidy(ax)
     return ax
@@ -85,9 +92,7 @@ def _write_values(
     scale = max(map(abs, heights)) or 1.0
     for height, place, margin in zip(heights, places, margins, strict=True):
         side = 1 if height >= 0 else -1
-        ax.annotate(signed(height, scale), (height + side * margin, place), (4 * side, 0),
-                    textcoords="offset points", va="center", ha="left" if side > 0 else "right",
-                    fontsize="small", color=INK)  # fmt: skip
+        write_number(ax, signed(height, scale), (height + side * margin, place), right=side > 0)
     low = min(0.0, *(height - margin for height, margin in zip(heights, margins, strict=True)))
     high = max(0.0, *(height + margin for height, margin in zip(heights, margins, strict=True)))
     # the share of the axes that a number takes: six points a character, and gaps

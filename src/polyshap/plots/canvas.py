@@ -5,15 +5,15 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from polyshap._types import FloatArray, IntArray
 from polyshap.errors import ArgumentError, optional_import
 from polyshap.explanation import Explanation
+from polyshap.plots.names import LONGEST_NAME, cut, distinct
 from polyshap.results import Estimate
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "GREY",
-    "INK",
     "NEGATIVE",
     "POSITIVE",
     "WIDTH",
@@ -31,12 +30,15 @@ __all__ = [
     "colours_of",
     "diverging",
     "escaped",
+    "ink",
     "new_axes",
     "one_row",
     "short_names",
     "shorten",
     "tidy",
     "view",
+    "whiskers",
+    "write_number",
 ]
 
 Result = Explanation | Estimate
@@ -45,8 +47,7 @@ Result = Explanation | Estimate
 WIDTH = 1.959963984540054
 # Orange is lighter than blue, also printed in grey and for every kind of colour blindness.
 POSITIVE, NEGATIVE = "#e08214", "#2d5f9a"
-INK, GREY = "#222222", "#8a8a8a"
-_LONGEST_NAME = 26
+GREY = "#8a8a8a"
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,11 +83,11 @@ def view(result: Result, names: Sequence[str] | None = None) -> View:
         if result.values.ndim > 1:
             raise ArgumentError(
                 f"`result` must hold one output. Got an estimate of {result.values.shape[1]} outputs. "
-                "Estimate the game of one output."
+                "Estimate one: polyshap.games.selected_output(game, n_players, 0)."
             )
         return View(
             values=result.values[None],
-            errors=None if result.standard_errors is None else WIDTH * result.standard_errors[None],
+            errors=_half_widths(result.standard_errors),
             data=None,
             names=_checked_names(names, tuple(f"player {i}" for i in range(result.n_players))),
             base=np.atleast_1d(result.baseline),
@@ -99,16 +100,22 @@ def view(result: Result, names: Sequence[str] | None = None) -> View:
             f"`result` must hold one output. Got {len(result.output_names)}: {shown}. "
             f"Choose one: x[..., {result.output_names[-1]!r}]."
         )
-    errors = result.standard_errors
     return View(
         values=np.atleast_2d(result.values),
-        errors=None if errors is None else WIDTH * np.atleast_2d(errors),
+        errors=_half_widths(result.standard_errors),
         data=np.atleast_2d(result.data),
         names=_checked_names(names, result.feature_names),
         base=np.atleast_1d(result.base_values),
         predictions=np.atleast_1d(result.predictions),
         output=result.output_names,
     )
+
+
+def _half_widths(standard_errors: FloatArray | None) -> FloatArray | None:
+    """Of 95 % intervals, (n_rows, n_players); None where there are none, and where the values are exact."""
+    if standard_errors is None or not standard_errors.any():
+        return None
+    return np.asarray(WIDTH * np.atleast_2d(standard_errors))
 
 
 def _checked_names(names: Sequence[str] | None, default: tuple[str, ...]) -> tuple[str, ...]:
@@ -141,52 +148,25 @@ def new_axes(ax: Axes | None, width: float, height: float) -> Axes:
     return axes
 
 
-def shorten(name: object, limit: int = _LONGEST_NAME) -> str:
-    """A name on one line, cut in its middle so that both ends stay, never read as mathematics.
-
-    >>> shorten("a_very_long_name_of_a_measured_quantity_in_mm")
-    'a_very_long_nam…tity_in_mm'
-    """
-    text = "".join(one if one.isprintable() else " " for one in str(name))
-    if len(text) > limit:
-        tail = (limit - 1) * 3 // 7
-        text = f"{text[: limit - 1 - tail]}…{text[-tail:]}"
-    return escaped(text)
+def shorten(name: object, limit: int = LONGEST_NAME) -> str:
+    """A name on one line, cut in its middle, never read as mathematics."""
+    return escaped(cut(name, limit))
 
 
-def short_names(names: Sequence[str], limit: int = _LONGEST_NAME) -> list[str]:
-    """Names cut as by `shorten`; those that would look alike keep the part in which they differ.
-
-    >>> short_names(["temperature at 9 in the morning", "temperature at 17 in the morning"], 20)
-    ['temperatu…9… morning', 'temperat…17… morning']
-    """
-    short = [shorten(name, limit) for name in names]
-    alike: dict[str, list[int]] = {}
-    for place, text in enumerate(short):
-        alike.setdefault(text, []).append(place)
-    for places in alike.values():
-        group = [str(names[place]) for place in places]
-        if len(set(group)) == 1:
-            continue
-        begin = _common_start(group)
-        end = _common_start([name[len(begin) :][::-1] for name in group])[::-1]
-        for place, name in zip(places, group, strict=True):
-            middle = name[len(begin) : len(name) - len(end)]
-            room = max(0, limit - len(middle) - 2)
-            head, tail = begin[: (room + 1) // 2], end[len(end) - min(len(end), room // 2) :]
-            short[place] = shorten(f"{head}…{middle}…{tail}", max(limit, len(middle) + 2))
-    return short
-
-
-def _common_start(texts: Sequence[str]) -> str:
-    shortest = min(texts, key=len)
-    same = (len({text[place] for text in texts}) == 1 for place in range(len(shortest)))
-    return shortest[: sum(takewhile(bool, same))]
+def short_names(names: Sequence[str], limit: int = LONGEST_NAME) -> list[str]:
+    """Names cut so that they stay different, never read as mathematics."""
+    return [escaped(name) for name in distinct(names, limit)]
 
 
 def escaped(text: str) -> str:
     """Text with dollar signs, which matplotlib would read as mathematics."""
     return text.replace("$", r"\$")
+
+
+def ink() -> str:
+    """The colour of text in the style in use, so that words and whiskers are seen on a dark ground, too."""
+    matplotlib = optional_import("matplotlib", extra="plot", purpose="A plot")
+    return str(matplotlib.rcParams["text.color"])
 
 
 def colours_of(values: FloatArray) -> list[str]:
@@ -209,6 +189,27 @@ def add_scale(ax: Axes, drawn: Any, label: str) -> None:
     ax.tick_params(length=0)
     for side in ax.spines.values():
         side.set_visible(False)
+
+
+def whiskers(ax: Axes, x: ArrayLike, y: ArrayLike, half_widths: ArrayLike) -> None:
+    """Sideways error bars, with an edge in the colour of the ground, so that they are seen on bars."""
+    effects = optional_import("matplotlib.patheffects", extra="plot", purpose="A plot")
+    edge = [effects.withStroke(linewidth=2.6, foreground=ax.get_facecolor())]
+    drawn = ax.errorbar(
+        x, y, xerr=half_widths, fmt="none", ecolor=ink(), elinewidth=1.1, capsize=2.5, zorder=3
+    )
+    for line in drawn.lines[2]:  # not the caps: of a short whisker nothing but their edges would be seen
+        line.set_path_effects(edge)
+
+
+def write_number(
+    ax: Axes, text: str, place: tuple[float, float], *, right: bool, level: str = "center"
+) -> None:
+    """Small text to the right or left of a place, on its own ground where a line would run through it."""
+    side = "left" if right else "right"
+    ground = {"facecolor": ax.get_facecolor(), "linewidth": 0, "pad": 0.6}
+    ax.annotate(text, place, (4 if right else -4, 0), textcoords="offset points", va=level,
+                ha=side, fontsize="small", color=ink(), bbox=ground, zorder=2.5)  # fmt: skip
 
 
 def tidy(ax: Axes, *, zero: bool = True) -> None:

@@ -24,7 +24,7 @@ _LINES = (
     ("#e08214", (0, (5, 2))),
     ("#3f8f5f", (0, (1, 1.4))),
     ("#7a5195", (0, (6, 2, 1, 2))),
-    ("#4a4a4a", (0, (3, 1))),
+    ("#7d7d7d", (0, (3, 1))),
     ("#b07a2a", (0, (2, 2))),
 )
 
@@ -85,7 +85,9 @@ def convergence(
         ax.xaxis.set_major_formatter("{x:,.0f}")
         ax.minorticks_off()
     ax.axhline(0.0, color=GREY, linewidth=0.6, zorder=0.5)
-    ax.set_xlabel("model calls (coalitions)")
+    marks = ["bands: 95 % intervals"] if any(seen.errors is not None for seen in views) else []
+    marks += ["dotted: exact"] if exact is not None else []
+    ax.set_xlabel("model calls (coalitions)" + ("\n" + "; ".join(marks) if marks else ""))
     ax.set_ylabel(views[-1].label)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)

@@ -10,7 +10,16 @@ import numpy as np
 from polyshap._types import FloatArray
 from polyshap.errors import ArgumentError
 from polyshap.explanation import Explanation
-from polyshap.plots.canvas import INK, NEGATIVE, Result, new_axes, short_names, shorten, tidy, view
+from polyshap.plots.canvas import (
+    GREY,
+    NEGATIVE,
+    Result,
+    new_axes,
+    short_names,
+    tidy,
+    view,
+    whiskers,
+)
 from polyshap.plots.labels import plain_number
 
 if TYPE_CHECKING:
@@ -18,10 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["global_importance"]
 
-# shade and hatch of each output in turn; the hatch tells them apart in print
 # A sum over all that is left may be many times the longest bar: it is cut there, and its number written in.
 _CUT = 1.5
-_STYLES = (("#2d5f9a", ""), ("#e08214", "//"), ("#7fb3d5", ".."), ("#6b6b6b", "xx"), ("#b5cf6b", "\\\\"))
+# Shade and hatch of each output in turn; the hatch tells them apart in print. The last is for all others.
+_STYLES = (("#2d5f9a", ""), ("#e08214", "//"), ("#7fb3d5", ".."), ("#b5cf6b", "\\\\"), (GREY, "xx"))
 
 
 def global_importance(
@@ -38,12 +47,14 @@ def global_importance(
     Parameters
     ----------
     result : Explanation or Estimate
-        With several outputs the bars are stacked, in the order of the outputs.
+        With several outputs the bars are stacked, in the order of the outputs; of more than five, the
+        largest four and the sum of the others.
     ax : matplotlib Axes, optional
     max_features : int
     names : sequence of str, optional
     """
     means, errors, labels, outputs = _means(result, names)
+    means, outputs = _at_most(len(_STYLES), means, outputs)
     total = means.sum(axis=1)
     order = np.argsort(-total, kind="stable")[: max(1, max_features)]
     shown = short_names([labels[j] for j in order])
@@ -56,14 +67,13 @@ def global_importance(
     places = np.arange(len(shown))[::-1]
     left = np.zeros(len(shown))
     for column in range(means.shape[1]):
-        colour, hatch = _STYLES[column % len(_STYLES)] if means.shape[1] > 1 else (NEGATIVE, "")
-        label = shorten(outputs[column]) if outputs else None
+        colour, hatch = _STYLES[column] if means.shape[1] > 1 else (NEGATIVE, "")
+        label = outputs[column] if outputs else None
         ax.barh(places, heights[:, column], left=left, color=colour, hatch=hatch, edgecolor="white",
                 linewidth=0.4, height=0.68, label=label, zorder=2)  # fmt: skip
         left += heights[:, column]
     if errors is not None and means.shape[1] == 1:
-        ax.errorbar(heights[: len(order), 0], places[: len(order)], xerr=errors[order], fmt="none",
-                    ecolor=INK, elinewidth=1.1, capsize=2.5, zorder=3)  # fmt: skip
+        whiskers(ax, heights[: len(order), 0], places[: len(order)], errors[order])
     ax.set_yticks(places, shown)
     ax.set_ylim(-0.7, len(shown) - 0.3)
     ax.set_xlim(left=0)
@@ -73,11 +83,24 @@ def global_importance(
         ax.annotate(f"{plain_number(left[-1], left[-1])} →", (_CUT * longest, places[-1]), (-4, 0),
                     textcoords="offset points", va="center", ha="right", fontsize="small",
                     color="white", zorder=4)  # fmt: skip
-    ax.set_xlabel("mean |contribution|")
-    if outputs and means.shape[1] > 1:
-        ax.legend(frameon=False, fontsize="small", loc="lower right")
+    single = means.shape[1] == 1
+    ax.set_xlabel(
+        "mean |contribution|" + ("\nwhiskers: 95 % intervals" if single and errors is not None else "")
+    )
+    if not single:  # above the axes, where no bar is
+        ax.legend(frameon=False, fontsize="small", loc="lower right", bbox_to_anchor=(1, 1), ncols=3)
     tidy(ax, zero=False)
     return ax
+
+
+def _at_most(limit: int, means: FloatArray, outputs: tuple[str, ...]) -> tuple[FloatArray, tuple[str, ...]]:
+    """The largest outputs in their own order, with short names, and the sum of those beyond the limit."""
+    if len(outputs) <= limit:
+        return means, tuple(short_names(outputs, 18))
+    kept = np.sort(np.argsort(-means.sum(axis=0), kind="stable")[: limit - 1])
+    others = np.delete(means, kept, axis=1).sum(axis=1, keepdims=True)
+    labels = short_names([outputs[column] for column in kept], 18)
+    return np.hstack([means[:, kept], others]), (*labels, f"{len(outputs) - len(kept)} others")
 
 
 _Parts = tuple[FloatArray, FloatArray | None, tuple[str, ...], tuple[str, ...]]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyshap.plots.canvas import INK, Result, add_scale, diverging, new_axes, short_names, view
+from polyshap.plots.canvas import Result, add_scale, diverging, new_axes, short_names, view
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["heatmap"]
 
 _MOST_DOTS = 1500  # cells, past which a dot in each would be a grey veil
+_MOST_ROWS = 20  # past which their numbers would not be read
 
 
 def heatmap(
@@ -44,11 +45,15 @@ def heatmap(
     limit = float(np.abs(cells).max()) or 1.0
     picture = ax.imshow(cells, aspect="auto", cmap=diverging(), vmin=-limit, vmax=limit,
                         interpolation="nearest")  # fmt: skip
-    if seen.errors is not None and cells.size <= _MOST_DOTS:
+    dotted = seen.errors is not None and cells.size <= _MOST_DOTS
+    if seen.errors is not None and dotted:
         unsure = np.abs(cells) <= seen.errors[np.ix_(rows, order)].T
         y, x = np.nonzero(unsure)
-        ax.scatter(x, y, s=3, color=INK, linewidths=0)
+        ax.scatter(x, y, s=3, color="black", linewidths=0)
     ax.set_yticks(range(len(order)), short_names([seen.names[j] for j in order]))
-    ax.set_xlabel(f"{len(rows)} rows" + (", by prediction" if sort else ""))
+    if len(rows) <= _MOST_ROWS:
+        ax.set_xticks(range(len(rows)), [str(row) for row in rows])
+    label = "1 row" if len(rows) == 1 else f"{len(rows)} rows" + (", by prediction" if sort else "")
+    ax.set_xlabel(label + ("\ndots: the 95 % interval holds zero" if dotted else ""))
     add_scale(ax, picture, seen.label)
     return ax

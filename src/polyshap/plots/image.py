@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polyshap._types import FloatArray, IntArray
 from polyshap.errors import ArgumentError
-from polyshap.plots.canvas import INK, Result, add_scale, diverging, new_axes, one_row
+from polyshap.plots.canvas import Result, add_scale, diverging, new_axes, one_row
 from polyshap.plots.labels import signed
 
 if TYPE_CHECKING:
@@ -55,14 +55,22 @@ def image(
     cover = ax.imshow(values[labels], cmap=diverging(), vmin=-limit, vmax=limit, alpha=opacity)
     margin = np.full(len(values), limit / 4) if seen.errors is None else seen.errors[0]
     for chosen, style in ((values > margin, "solid"), (values < -margin, "dashed")):
-        if chosen.any() and not chosen[labels].all():
-            ax.contour(chosen[labels].astype(float), levels=[0.5], colors=[INK], linewidths=1.6,
-                       linestyles=[style])  # fmt: skip
+        if chosen.any():
+            _outline(ax, chosen[labels], style)
     if len(values) <= _MOST_NUMBERS:
         _write_numbers(ax, values, labels, np.abs(values) > margin, limit)
     ax.set_axis_off()
-    add_scale(ax, cover, seen.label)
+    add_scale(ax, cover, seen.label + ("" if seen.errors is None else "; outlined: not zero, 95 %"))
     return ax
+
+
+def _outline(ax: Axes, inside: NDArray[np.bool_], style: str) -> None:
+    """A line around the pixels, along the border of the picture as well: the frame is outside."""
+    height, width = inside.shape
+    framed = np.pad(inside.astype(float), 1)
+    ax.contour(np.arange(-1, width + 1), np.arange(-1, height + 1), framed, levels=[0.5], colors=["black"],
+               linewidths=1.6, linestyles=[style])  # fmt: skip
+    ax.set(xlim=(-0.5, width - 0.5), ylim=(height - 0.5, -0.5))
 
 
 def _grey(picture: NDArray[Any]) -> FloatArray:
@@ -116,5 +124,5 @@ def _write_numbers(
         y, x = np.nonzero(labels == player)
         if len(y):
             ax.text(x.mean(), y.mean(), signed(values[player], limit), ha="center", va="center",
-                    fontsize="x-small", color=INK,
+                    fontsize="x-small", color="black",
                     bbox={"facecolor": "white", "alpha": 0.65, "linewidth": 0, "pad": 1.0})  # fmt: skip

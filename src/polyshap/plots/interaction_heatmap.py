@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyshap.plots.canvas import INK, Result, add_scale, diverging, new_axes, short_names
+from polyshap.plots.canvas import Result, add_scale, diverging, new_axes, short_names
 from polyshap.plots.labels import signed
 from polyshap.plots.pairs import pairs
 from polyshap.results import Index
@@ -54,7 +54,7 @@ def interaction_heatmap(
             for j in range(i):
                 dark = found.matrix[i, j] < -limit / 3
                 ax.text(j, i - 1, signed(found.matrix[i, j], limit), ha="center", va="center",
-                        fontsize="x-small", color="white" if dark else INK)  # fmt: skip
+                        fontsize="x-small", color="white" if dark else "black")  # fmt: skip
     labels = short_names(found.names, 18)
     ax.set_yticks(range(n - 1), labels[1:])
     ax.set_xticks(range(n - 1), labels[:-1], rotation=40, ha="right", rotation_mode="anchor")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyshap.plots.canvas import INK, NEGATIVE, POSITIVE, Result, new_axes, short_names
+from polyshap.plots.canvas import NEGATIVE, POSITIVE, Result, ink, new_axes, short_names
 from polyshap.plots.labels import plain_number
 from polyshap.plots.pairs import pairs
 from polyshap.results import Index
@@ -64,14 +64,15 @@ def interaction_network(
                 alpha=0.35 + 0.6 * share, dash_capstyle="butt")  # fmt: skip
     strongest = float(np.abs(found.main).max()) or 1.0
     colours = [POSITIVE if value >= 0 else NEGATIVE for value in found.main]
-    faces = [POSITIVE if value >= 0 else "white" for value in found.main]
+    faces = [POSITIVE if value >= 0 else ax.get_facecolor() for value in found.main]
     ax.scatter(x, y, s=40 + 320 * np.abs(found.main) / strongest, c=faces, edgecolors=colours,
                linewidths=1.8, zorder=2)  # fmt: skip
     for name, angle_of, a, b in zip(short_names(found.names, 18), angle, x, y, strict=True):
         side = "center" if abs(np.cos(angle_of)) < 0.2 else ("left" if a > 0 else "right")
         level = "center" if side != "center" else ("bottom" if b > 0 else "top")
-        ax.text(1.16 * a, 1.16 * b, name, ha=side, va=level, fontsize="small", color=INK)
-    ax.set_title(f"{found.title}, widest line {plain_number(largest, largest)}", fontsize="small")
+        ax.text(1.16 * a, 1.16 * b, name, ha=side, va=level, fontsize="small", color=ink())
+    ax.set_title(f"{found.title}, widest line {plain_number(largest, largest)}\nsolid: up, dashed: down; "
+                 "circles: Shapley values, filled: up", fontsize="small")  # fmt: skip
     ax.set_xlim(-1.9, 1.9)
     ax.set_ylim(-1.4, 1.4)
     ax.set_aspect("equal")

@@ -9,16 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyshap._types import FloatArray
-from polyshap.errors import ArgumentError
-from polyshap.plots.canvas import GREY, NEGATIVE, Result, View, new_axes, shorten, view
-from polyshap.plots.labels import value_text
+from polyshap.errors import ArgumentError, optional_import
+from polyshap.plots.canvas import GREY, NEGATIVE, Result, View, ink, new_axes, shorten, view
+from polyshap.plots.places import are_dates, levels_of, numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["scatter"]
 
-_MOST_LEVELS = 20
+# Shares of the range of the values, left of the smallest: where the missing ones stand, and their border.
+_MISSING, _BORDER = 0.12, 0.06
 
 
 def scatter(
@@ -28,7 +29,7 @@ def scatter(
     ax: Axes | None = None,
     names: Sequence[str] | None = None,
 ) -> Axes:
-    """Contributions of one feature over its values, with 95 % intervals.
+    """Contributions of one feature over its values, with 95 % intervals; missing values stand apart.
 
     Parameters
     ----------
@@ -42,17 +43,29 @@ def scatter(
     if seen.data is None:
         raise ArgumentError("`result` must hold data to put on the axis. Got an estimate. Explain a model.")
     player = _player(seen, feature)
-    places, levels = _places(seen.data[:, player])
+    column = seen.data[:, player]
+    found = numbers(column)
+    if found is None or np.isnan(found).all() or _are_flags(column):
+        places, levels = levels_of(column)
+    else:
+        places, levels = found, []
     ax = new_axes(ax, 5.6, 4.0)
+    if not levels:
+        places = _set_apart(ax, places)
     errors = None if seen.errors is None else seen.errors[:, player]
     ax.errorbar(places, seen.values[:, player], yerr=errors, fmt="o", markersize=3.6, color=NEGATIVE,
                 ecolor="#9fb6d2", elinewidth=1.0, capsize=0, markeredgewidth=0)  # fmt: skip
     ax.axhline(0.0, color=GREY, linewidth=0.8, zorder=0.5)
     if levels:
         shown = [shorten(level, 14) for level in levels]
-        ax.set_xticks(range(len(levels)), shown, rotation=0 if sum(map(len, shown)) < 50 else 45)
+        ax.set_xticks(range(len(levels)), shown)
+        if sum(map(len, shown)) >= 50:
+            for text in ax.get_xticklabels():
+                text.set(rotation=40, ha="right", rotation_mode="anchor")
+    elif are_dates(column):
+        _write_dates(ax)
     ax.set_xlabel(shorten(seen.names[player], 50))
-    ax.set_ylabel(seen.label)
+    ax.set_ylabel(seen.label + ("" if errors is None else ", 95 % intervals"))
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     return ax
@@ -71,22 +84,27 @@ def _player(seen: View, feature: str | int | None) -> int:
     )
 
 
-def _places(column: NDArray[Any]) -> tuple[FloatArray, list[str]]:
-    """Numbers and dates as they are; text at the places of its sorted levels, spread a little."""
-    if column.dtype.kind in "mM":
-        return column, []
-    try:
-        return column.astype(float), []
-    except (TypeError, ValueError):
-        texts = np.array([value_text(value) for value in column])
-    levels, place, counts = np.unique(texts, return_inverse=True, return_counts=True)
-    if len(levels) > _MOST_LEVELS:  # the frequent ones keep their name
-        keep = np.sort(np.argsort(-counts, kind="stable")[: _MOST_LEVELS - 1])
-        number = np.full(len(levels), len(keep))
-        number[keep] = np.arange(len(keep))
-        place, levels = number[place], np.append(levels[keep], "other")
-    spread = np.zeros(len(place))
-    for level in range(len(levels)):
-        members = np.flatnonzero(place == level)
-        spread[members] = np.linspace(-0.25, 0.25, len(members)) if len(members) > 1 else 0.0
-    return place + spread, [str(level) for level in levels]
+def _are_flags(column: NDArray[Any]) -> bool:
+    return all(isinstance(value, bool | np.bool_) for value in column)
+
+
+def _set_apart(ax: Axes, places: FloatArray) -> FloatArray:
+    """Missing values to the left of a dotted line; a number axis has no place for them."""
+    missing = np.isnan(places)
+    if not missing.any():
+        return places
+    low, span = float(np.nanmin(places)), float(np.ptp(places[~missing])) or 1.0
+    moved = places.copy()
+    moved[missing] = low - (_MISSING + 0.02 * np.linspace(-1, 1, int(missing.sum()))) * span
+    ax.axvline(low - _BORDER * span, color=GREY, linewidth=0.8, linestyle=":", zorder=0.5)
+    ax.annotate("missing", (low - _MISSING * span, 1.0), (0, 2), xycoords=("data", "axes fraction"),
+                textcoords="offset points", ha="center", va="bottom", fontsize="small",
+                color=ink())  # fmt: skip
+    return moved
+
+
+def _write_dates(ax: Axes) -> None:
+    """Ticks as short dates."""
+    dates = optional_import("matplotlib.dates", extra="plot", purpose="A plot")
+    ax.xaxis_date()
+    ax.xaxis.set_major_formatter(dates.ConciseDateFormatter(ax.xaxis.get_major_locator()))

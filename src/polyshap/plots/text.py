@@ -9,7 +9,7 @@ import numpy as np
 
 from polyshap._types import FloatArray
 from polyshap.errors import ArgumentError
-from polyshap.plots.canvas import INK, NEGATIVE, POSITIVE, Result, escaped, new_axes, one_row
+from polyshap.plots.canvas import NEGATIVE, POSITIVE, Result, escaped, ink, new_axes, one_row
 from polyshap.plots.labels import signed
 
 if TYPE_CHECKING:
@@ -97,8 +97,8 @@ def _write_line(
                 linewidth=0)  # fmt: skip
         word = words[index] if len(words[index]) <= _CHARACTERS else words[index][: _CHARACTERS - 1] + "…"
         ax.text(start + width / 2, height, escaped(word), ha="center", va="center", fontsize=_SIZE,
-                family="monospace", color=INK)  # fmt: skip
+                family="monospace", color=ink())  # fmt: skip
         if captions is not None:
-            unsure = abs(values[index]) <= margins[index]
+            colour = _UNSURE if abs(values[index]) <= margins[index] else ink()
             ax.text(start + width / 2, height - 1.2, captions[index], ha="center", va="center",
-                    fontsize=0.65 * _SIZE, family="monospace", color=_UNSURE if unsure else INK)  # fmt: skip
+                    fontsize=0.65 * _SIZE, family="monospace", color=colour)  # fmt: skip

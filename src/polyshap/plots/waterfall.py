@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polyshap.plots.canvas import GREY, INK, Result, View, colours_of, new_axes, one_row, tidy
+from polyshap.plots.canvas import (
+    GREY,
+    Result,
+    View,
+    colours_of,
+    new_axes,
+    one_row,
+    shorten,
+    tidy,
+    whiskers,
+    write_number,
+)
 from polyshap.plots.labels import feature_labels, plain_number, signed
 
 if TYPE_CHECKING:
@@ -65,13 +76,11 @@ def _draw(ax: Axes, seen: View, lengths: np.ndarray, margins: np.ndarray) -> Non
         ax.plot([end, end], [place - 0.31, place + 1.31], color=GREY, linewidth=0.8, zorder=1)
     if seen.errors is not None:
         drawn = margins > 0
-        ax.errorbar(ends[drawn], places[drawn], xerr=margins[drawn], fmt="none", ecolor=INK,
-                    elinewidth=1.1, capsize=2.5, zorder=3)  # fmt: skip
+        whiskers(ax, ends[drawn], places[drawn], margins[drawn])
     scale = float(np.abs(lengths).max()) or 1.0
     for length, start, end, place, margin in zip(lengths, starts, ends, places, margins, strict=True):
         right = max(start, end + margin)
-        ax.annotate(signed(length, scale), (right, place), (4, 0), textcoords="offset points",
-                    va="center", ha="left", fontsize="small", color=INK)  # fmt: skip
+        write_number(ax, signed(length, scale), (right, float(place)), right=True)
     top = len(lengths) - 0.4
     ax.set_ylim(-0.95, top + 0.55)
     ax.margins(x=0.12)
@@ -79,8 +88,7 @@ def _draw(ax: Axes, seen: View, lengths: np.ndarray, margins: np.ndarray) -> Non
     for value, place, name, side in ((base, -0.9, "base value", "bottom"),
                                      (float(ends[-1]), top + 0.5, "prediction", "top")):  # fmt: skip
         ax.axvline(value, color=GREY, linewidth=0.9, linestyle=(0, (3, 3)), zorder=0.5)
-        left = value <= middle
-        ax.annotate(f"{name} {plain_number(value, max(abs(value), scale))}", (value, place),
-                    (4 if left else -4, 0), textcoords="offset points", va=side,
-                    ha="left" if left else "right", fontsize="small", color=INK)  # fmt: skip
-    ax.set_xlabel("prediction" if seen.output is None else f"prediction of {seen.output}")
+        text = f"{name} {plain_number(value, max(abs(value), scale))}"
+        write_number(ax, text, (value, place), right=value <= middle, level=side)
+    label = "prediction" if seen.output is None else f"prediction of {shorten(seen.output)}"
+    ax.set_xlabel(label + ("" if seen.errors is None else "\nwhiskers: 95 % intervals of the bars"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from numpy.typing import NDArray
 from polyshap._types import FloatArray, IntArray
 from polyshap.errors import ArgumentError
 from polyshap.explanation import Explanation
+from polyshap.plots.names import distinct
+from polyshap.tables.columns import is_missing
+from polyshap.text_tables import date_text
 
 __all__ = ["WIDTH", "Content", "embedded", "gather"]
 
@@ -24,6 +28,7 @@ _ROWS = 1_000
 # Bytes of the block of rows; with some 40 kB of page around it the file stays below 1.5 MB.
 _LARGEST = 1_400_000
 _LONGEST_TEXT = 80
+_NAME_WIDTH = 30  # characters, beside a bar
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,8 +42,9 @@ class Content:
         Half widths of 95 % intervals.
     base, predictions : ndarray, shape (n_rows, n_outputs)
     data : ndarray, shape (n_rows, n_features)
-    features, outputs, labels : tuple of str
-        `outputs` has one entry, perhaps empty, for a single output; `labels` name the rows.
+    features, short, outputs, labels : tuple of str
+        `short` are the features cut to some width and still told apart; `outputs` has one entry, perhaps
+        empty, for a single output; `labels` name the rows.
     """
 
     values: FloatArray
@@ -47,6 +53,7 @@ class Content:
     predictions: FloatArray
     data: NDArray[Any]
     features: tuple[str, ...]
+    short: tuple[str, ...]
     outputs: tuple[str, ...]
     labels: tuple[str, ...]
 
@@ -77,6 +84,7 @@ def gather(x: Explanation, row_labels: Sequence[str] | None) -> Content:
         predictions=x.predictions.reshape(-1, n_outputs),
         data=x.data.reshape(-1, n_features),
         features=x.feature_names,
+        short=tuple(distinct(x.feature_names, _NAME_WIDTH)),
         outputs=names,
         labels=tuple(labels),
     )
@@ -114,13 +122,14 @@ def _as_json(content: Content, rows: IntArray) -> str:
             "values": np.rint(values / step).astype(int).ravel().tolist(),
             "errors": None,
         }
-        if content.errors is not None:
+        if content.errors is not None and content.errors.any():  # noughts of exact values say nothing
             found["errorStep"] = _step(content.errors[:, :, k], _ERROR_STEPS)
             steps = np.ceil(content.errors[rows, :, k] / found["errorStep"])
             found["errors"] = steps.astype(int).ravel().tolist()
         outputs.append(found)
     page = {
         "features": [_text(name) for name in content.features],
+        "short": content.short,
         "rows": [_text(content.labels[row]) for row in rows],
         "data": [_datum(value) for value in content.data[rows].ravel()],
         "outputs": outputs,
@@ -143,13 +152,17 @@ def _rounded(value: float) -> float:
 
 def _datum(value: Any) -> Any:
     """Numbers with five digits, everything else as text; missing as null."""
+    if is_missing(value):
+        return None
+    if isinstance(value, date | np.datetime64):
+        return date_text(value)
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool) or (isinstance(value, int) and abs(value) < 1 << 53):
         return value
     if isinstance(value, float):
-        return float(f"{value:.5g}") if np.isfinite(value) else (None if np.isnan(value) else str(value))
-    return None if value is None or value != value else _text(value)
+        return float(f"{value:.5g}") if np.isfinite(value) else str(value)
+    return _text(value)
 
 
 def _text(value: Any) -> str:

@@ -17,8 +17,13 @@ function number(x, size, sign) {
   const text = size >= 1e-6 && size < 1e9 ? Math.abs(x).toFixed(digits) : Math.abs(x).toPrecision(4);
   return (Number(text) === 0 ? "" : x < 0 ? "\u2212" : sign ? "+" : "") + text;
 }
+const width = (x) => {  // of an error bar, never nought: "<0.001" is not exact
+  const text = number(x, scale(), false);
+  return x && Number(text) === 0 ? "<" + text.slice(0, -1) + "1" : text;
+};
 const prediction = (x) => number(x, Math.max(Math.abs(x), scale()), false);
 const shown = (x) => x === null ? "missing" : String(x);
+const display = (x) => typeof x === "number" && x < 0 ? "\u2212" + shown(-x) : shown(x);
 
 function make(tag, text, kind) {
   const element = document.createElement(tag);
@@ -92,7 +97,8 @@ function list() {
     else header.removeAttribute("aria-sort");
   }
   $("table").classList.toggle("plain", !output().errors);
-  $("table").tHead.querySelector(".name").textContent = page.features[j];
+  $("table").tHead.querySelector(".name").textContent = page.short[j];
+  $("table").tHead.querySelector(".name").title = page.features[j];
   $("status").textContent = `${state.shown.length} of ${page.rows.length} rows match.`;
   const pages = Math.max(1, Math.ceil(state.shown.length / state.size));
   $("page").textContent = `Page ${state.start / state.size + 1} of ${pages}`;
@@ -107,9 +113,9 @@ function line(row) {
   button.type = "button";
   head.append(button);
   if (row === state.chosen) tr.setAttribute("aria-current", "true");
-  const strongest = byStrength(row).slice(0, 3).map((i) => `${page.features[i]} ${number(value(row, i), scale(), true)}`);
-  tr.append(head, make("td", prediction(output().prediction[row]), "number"), make("td", shown(datum(row, j)), "number datum"),
-    make("td", number(value(row, j), scale(), true), "number"), make("td", number(error(row, j), scale(), false), "number error"),
+  const strongest = byStrength(row).slice(0, 3).map((i) => `${page.short[i]} ${number(value(row, i), scale(), true)}`);
+  tr.append(head, make("td", prediction(output().prediction[row]), "number"), make("td", display(datum(row, j)), "number datum"),
+    make("td", number(value(row, j), scale(), true), "number"), make("td", width(error(row, j)), "number error"),
     make("td", strongest.join(", "), "strongest"));
   return tr;
 }
@@ -163,13 +169,13 @@ function total(name, level, x, top) {
 function bar(row, j, from, length, wide, x, end) {
   const tr = make("tr"), head = make("th"), label = make("div", undefined, "label"), cell = make("td", number(length, scale(), true));
   head.scope = "row";
-  label.append(make("span", j < 0 ? `${n - FEW} others` : page.features[j]));
+  label.append(make("span", j < 0 ? `${n - FEW} others` : page.short[j]));
   if (j >= 0) {
-    label.append(" ", make("span", shown(datum(row, j)), "datum"));
+    label.append(" ", make("span", display(datum(row, j)), "datum"));
     head.title = `${page.features[j]} = ${shown(datum(row, j))}`;
   }
   head.append(label);
-  if (wide !== null) cell.append(" ", make("span", `\u00b1${number(wide, scale(), false)}`, "error"));
+  if (wide !== null) cell.append(" ", make("span", `\u00b1${width(wide)}`, "error"));
   tr.append(head);
   const svg = canvas(tr, cell), [a, b] = [x(from), x(from + length)];
   draw(svg, "path", {class: "guide", d: `M${x(end)} 0V20`});
@@ -223,6 +229,11 @@ if ($("output")) $("output").addEventListener("change", () => {
 $("feature").append(...page.features.map((name, j) => { const option = make("option", name); option.value = j; return option; }));
 state.feature = strongestFeature();
 $("feature").value = state.feature;
-$("example").textContent = `${page.features[state.feature]} > ${shown(datum(0, state.feature))}; prediction < ${prediction(output().prediction[0])}`;
+function example() {
+  const row = Math.max(0, page.rows.findIndex((_, i) => datum(i, state.feature) !== null)), given = datum(row, state.feature);
+  const sign = typeof given === "number" ? ">=" : "=";
+  return `${page.features[state.feature]} ${sign} ${shown(given)}; prediction <= ${prediction(output().prediction[row]).replace("\u2212", "-")}`;
+}
+$("example").textContent = example();
 search();
 detail();

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
 
 import numpy as np
@@ -50,13 +51,13 @@ def _importance(content: Content, k: int) -> str:
     order = np.argsort(-means, kind="stable")[:_MOST_BARS]
     widest = float(max(means[j] + (0 if errors is None else errors[j]) for j in order)) or 1.0
     lines = [
-        _bar_line(
-            content.features[j],
-            means[j],
-            0.0 if errors is None else float(errors[j]),
-            widest,
-            number(means[j], widest),
-        )
+        _Bar(
+            name=content.short[j],
+            full=content.features[j],
+            value=float(means[j]),
+            text=number(means[j], widest),
+            error=0.0 if errors is None else float(errors[j]),
+        ).line(widest)
         for j in order
     ]
     rest = len(means) - len(order)
@@ -75,22 +76,46 @@ def _table(k: int, lines: Sequence[str], caption: str = "") -> str:
 
 def _share(means: FloatArray, order: IntArray) -> str:
     total = float(means.sum()) or 1.0
-    return f"{1 - float(means[order].sum()) / total:.1%}"
+    return f"{100 - 100 * float(means[order].sum()) / total:.1f} %"
 
 
-def _bar_line(name: str, value: float, error: float, widest: float, text: str, kind: str = "size") -> str:
-    """A row of a table: name, bar with its whisker on a scale of 0 to 100, number."""
-    end = 100 * value / widest
-    whisker = ""
-    if error:
-        low, high = max(0.0, end - 100 * error / widest), end + 100 * error / widest
-        whisker = f'<path class="whisker" d="M{low:.2f} 10H{high:.2f}M{low:.2f} 6V14M{high:.2f} 6V14"/>'
-    drawing = (
-        '<svg viewBox="0 0 100 20" preserveAspectRatio="none" aria-hidden="true">'
-        f'<rect class="{kind}" x="0" y="3" width="{end:.2f}" height="14"/>{whisker}</svg>'
-    )
-    figures = escape(text) + (f' <span class="error">±{number(error, widest)}</span>' if error else "")
-    return f'<tr><th scope="row">{escape(name)}</th><td class="plot">{drawing}</td><td>{figures}</td></tr>'
+@dataclass(frozen=True)
+class _Bar:
+    """A row of a table: name, with the full one on hovering, bar with its whisker, number."""
+
+    name: str
+    full: str
+    value: float
+    text: str
+    error: float = 0.0
+    kind: str = "size"
+
+    def line(self, widest: float) -> str:
+        """The row, with the bar on a scale of 0 to 100 up to `widest`."""
+        title = "" if self.full == self.name else f' title="{escape(self.full)}"'
+        error = f' <span class="error">±{_half_width(self.error, widest)}</span>' if self.error else ""
+        return (
+            f'<tr><th scope="row"{title}>{escape(self.name)}</th>'
+            f'<td class="plot">{self._drawing(widest)}</td>'
+            f"<td>{escape(self.text)}{error}</td></tr>"
+        )
+
+    def _drawing(self, widest: float) -> str:
+        end, half = 100 * self.value / widest, 100 * self.error / widest
+        whisker = ""
+        if self.error:
+            low, high = max(0.0, end - half), end + half
+            whisker = f'<path class="whisker" d="M{low:.2f} 10H{high:.2f}M{low:.2f} 6V14M{high:.2f} 6V14"/>'
+        return (
+            '<svg viewBox="0 0 100 20" preserveAspectRatio="none" aria-hidden="true">'
+            f'<rect class="{self.kind}" x="0" y="3" width="{end:.2f}" height="14"/>{whisker}</svg>'
+        )
+
+
+def _half_width(error: float, widest: float) -> str:
+    """As `number`, but never nought: `<0.001` is not exact."""
+    text = number(error, widest)
+    return text if float(text) else escape(f"<{text[:-1]}1")
 
 
 def affordable_rows(x: Explanation) -> int:
@@ -114,11 +139,8 @@ def interactions(x: Explanation, content: Content, n_rows: int | None = None) ->
     chosen = [x] if x.is_row else [x[int(row)] for row in rows]
     try:
         found = [one.interactions(order=2) for one in chosen]
-    except NotAvailableError:
-        return (
-            f"<p>{escape(x.diagnostics.estimator)} gives no interactions here. With an estimator that fits "
-            "them, such as polyshap-2, polyshap-3 or exact, this section lists the strongest pairs.</p>"
-        )
+    except NotAvailableError as error:
+        return f"<p>There are none here. {escape(str(error))}</p>"
     n_outputs = len(content.outputs)
     totals: dict[tuple[int, ...], FloatArray] = {}
     for terms in found:
@@ -126,7 +148,11 @@ def interactions(x: Explanation, content: Content, n_rows: int | None = None) ->
             flat = np.reshape(value, n_outputs).astype(float)
             sums = totals.setdefault(term, np.zeros((2, n_outputs)))
             sums += np.stack([np.abs(flat), flat])
-    said = f"Mean size over {len(chosen)} row{'s'[: len(chosen) > 1]}, in brackets the mean with its sign."
+    said = (
+        "What two features do together, beyond what each does alone (Faith-Shapley interactions). "
+        f"Mean size over {len(chosen)} row{'s'[: len(chosen) > 1]}; in brackets, and in the colour, "
+        "the mean with its sign."
+    )
     return f"<p>{said}</p>" + "".join(_pair_tables(totals, content, len(chosen)))
 
 
@@ -137,8 +163,8 @@ def _pair_tables(totals: dict[tuple[int, ...], FloatArray], content: Content, n_
         lines = []
         for term in strongest:
             size, mean = totals[term][:, k] / n_rows
-            name = " × ".join(content.features[j] for j in term)
+            name, full = (" × ".join(names[j] for j in term) for names in (content.short, content.features))
             sign = "up" if mean >= 0 else "down"
             text = f"{number(size, widest)} ({number(mean, widest, signed=True)})".replace("-", "−")
-            lines.append(_bar_line(name, size, 0.0, widest, text, sign))
+            lines.append(_Bar(name, full, float(size), text, kind=sign).line(widest))
         yield _table(k, lines)

@@ -11,7 +11,7 @@ import numpy as np
 from polyshap.explanation import Explanation
 from polyshap.report.content import Content
 
-__all__ = ["Remark", "figure", "remarks"]
+__all__ = ["Remark", "figure", "percent", "remarks"]
 
 Level = Literal["warning", "good", "note"]
 _ORDER: tuple[Level, ...] = ("warning", "good", "note")
@@ -20,7 +20,7 @@ _ORDER: tuple[Level, ...] = ("warning", "good", "note")
 _WIDE, _GAP = 0.05, 1e-6
 _ILL_CONDITIONED = 1e10
 # Below this it would be shown as 0.00 %.
-_SHOWN_RESIDUAL = 5e-5
+_SHOWN_SHARE = 5e-5
 _MOST_NAMES = 8
 
 
@@ -39,12 +39,23 @@ def remarks(x: Explanation, content: Content) -> list[Remark]:
 
 
 def figure(value: float) -> str:
-    """Four digits, with thousands apart.
+    """Four digits, with thousands apart and a true minus sign.
 
-    >>> figure(12345.678), figure(0.000123456)
-    ('12,346', '0.0001235')
+    >>> figure(12345.678), figure(-0.000123456)
+    ('12,346', '−0.0001235')
     """
-    return f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.4g}"
+    size = abs(value)
+    text = f"{size:,.0f}" if 1000 <= size < 1e15 else f"{size:.4g}"
+    return f"−{text}" if value < 0 else text
+
+
+def percent(share: float) -> str:
+    """Two decimals; what they do not show is said.
+
+    >>> percent(0.0525), percent(1e-6)
+    ('5.25 %', 'less than 0.01 %')
+    """
+    return "less than 0.01 %" if 0 < share < _SHOWN_SHARE else f"{share:.2%}".replace("%", " %")
 
 
 def _given(x: Explanation) -> Iterator[Remark]:
@@ -71,8 +82,8 @@ def _accuracy(x: Explanation, content: Content) -> Iterator[Remark]:
     typical = float(np.median(shares))
     row, feature, output = np.unravel_index(int(shares.argmax()), shares.shape)
     text = (
-        f"A typical 95 % error bar is {typical:.2%} of the range of predictions; the widest is "
-        f"±{figure(content.errors[row, feature, output])} ({shares.max():.2%}), of "
+        f"A typical 95 % error bar is {percent(typical)} of the range of predictions; the widest is "
+        f"±{figure(content.errors[row, feature, output])} ({percent(float(shares.max()))}), of "
         f"{content.features[feature]} in row {content.labels[row]}."
     )
     if typical > _WIDE:
@@ -82,7 +93,8 @@ def _accuracy(x: Explanation, content: Content) -> Iterator[Remark]:
     unclear = float((np.abs(content.values) <= content.errors).mean())
     if unclear >= 0.01:
         yield Remark(
-            "note", f"{unclear:.0%} of the contributions cannot be told from zero: their bars hold it."
+            "note",
+            f"{100 * unclear:.0f} % of the contributions cannot be told from zero: their bars hold it.",
         )
 
 
@@ -91,8 +103,9 @@ def _sums(content: Content) -> Iterator[Remark]:
     if gap.max() > _GAP:
         yield Remark(
             "warning",
-            f"Contributions do not add up to prediction minus base value: off by {gap.max():.2%} of the "
-            f"range in row {content.labels[int(gap.max(axis=1).argmax())]}. The estimator is not efficient.",
+            "Contributions do not add up to prediction minus base value: off by "
+            f"{percent(float(gap.max()))} of the range in row "
+            f"{content.labels[int(gap.max(axis=1).argmax())]}. The estimator is not efficient.",
         )
     else:
         yield Remark("good", "In every row the contributions add up to the prediction minus the base value.")
@@ -102,8 +115,8 @@ def _fit(x: Explanation) -> Iterator[Remark]:
     d = x.diagnostics
     if d.condition is not None and d.condition > _ILL_CONDITIONED:
         yield Remark("warning", f"The equations are nearly dependent (condition number {d.condition:.1e}).")
-    if d.residual is not None and d.residual >= _SHOWN_RESIDUAL:
-        yield Remark("note", f"The fit leaves {d.residual:.2%} of the observed values unexplained.")
+    if d.residual is not None and d.residual >= _SHOWN_SHARE:
+        yield Remark("note", f"The fit leaves {percent(d.residual)} of the observed values unexplained.")
 
 
 def _dummies(content: Content) -> Iterator[Remark]:

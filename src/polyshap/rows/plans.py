@@ -15,7 +15,7 @@ from polyshap.estimators.exact import Exact
 from polyshap.estimators.kaddshap import KAddSHAP
 from polyshap.estimators.polyshap import OddRegression, PolySHAP
 from polyshap.rows.sharing import OneRowBackground
-from polyshap.sampling import Sample
+from polyshap.sampling import Sample, within_budget
 
 __all__ = ["Plan", "extends", "plan_for", "rows_together"]
 
@@ -90,7 +90,7 @@ def plan_for(
         return Plan(estimator, players, nothing, (0,), budget, ())
     own = (_DESIGN_STREAM, n_players) if digest is None else (_ROW_STREAM, n_players, digest)
     stream = (seed, *own)
-    design = estimator.draw(n_players, budget, np.random.default_rng(stream))
+    design = within_budget(estimator.draw(n_players, budget, np.random.default_rng(stream)), budget)
     units = len(design) // 2 if design.paired else len(design)
     stages = [units]
     while staged and design.paired and stages[0] > 2 * _FIRST_PAIRS * n_players:
