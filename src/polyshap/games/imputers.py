@@ -14,7 +14,7 @@ from polyshap._types import FloatArray
 from polyshap.errors import ArgumentError, ArgumentTypeError
 from polyshap.games.conditional import CopulaScores, GaussianScores, numeric_matrix
 from polyshap.games.fillings import ConditionalFilling, CustomFilling, Filling, RowFunction, TableFilling
-from polyshap.tables.frames import Table
+from polyshap.tables.arrays import Table
 
 __all__ = [
     "Baseline",

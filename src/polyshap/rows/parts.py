@@ -22,7 +22,8 @@ from polyshap.execution.workers import run_stream
 from polyshap.explanation import Explanation
 from polyshap.rows.prepared import Prepared
 from polyshap.rows.rowwise import Plan
-from polyshap.tables.frames import ArrayTable, FrameTable, Table
+from polyshap.tables.arrays import ArrayTable, Table
+from polyshap.tables.frames import FrameTable
 
 __all__ = [
     "Part",

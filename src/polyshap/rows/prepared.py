@@ -18,7 +18,8 @@ from polyshap.games.imputers import Imputer, as_imputer
 from polyshap.games.masking import MaskingGame
 from polyshap.games.path_dependent import PathDependent, PathDependentGames
 from polyshap.models.functions import Method, Model, as_model
-from polyshap.tables.frames import ArrayTable, FrameTable, Table, read
+from polyshap.tables.arrays import ArrayTable, Table
+from polyshap.tables.frames import FrameTable, read
 from polyshap.tables.players import Groups, Players, as_players
 
 __all__ = ["MaskedGames", "Outputs", "Prepared", "Task", "prepare"]
@@ -54,7 +55,7 @@ class Prepared:
 
     def align(self, X: Any) -> Table:
         """Rows with the columns, order and dtypes of the background."""
-        return _align(read(X, "X", self._given_names(X)), self.background)[0]
+        return self.background.aligned(read(X, "X", self._given_names(X)), "X")
 
     def _given_names(self, X: Any) -> tuple[str, ...] | None:
         width = getattr(X, "shape", (0, 0))[-1]
@@ -194,11 +195,6 @@ class Task:
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
-
-
-def _align(rows: Table, background: Table) -> tuple[Table, Table]:
-    assert isinstance(background, ArrayTable | FrameTable)
-    return background.aligned(rows, "X")
 
 
 def prepare(
