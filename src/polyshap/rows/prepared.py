@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyshap._types import BoolMatrix, Estimator, FloatArray, IntArray
-from polyshap.errors import ArgumentError
+from polyshap.errors import ArgumentError, ArgumentTypeError
 from polyshap.execution.batching import Batching, ask, coalition_values
 from polyshap.games.fillings import Bound, Filling
 from polyshap.games.imputers import Imputer, as_imputer
@@ -98,12 +98,16 @@ class Prepared:
         if self.outputs is None:
             return tuple(range(width)), labels if width > 1 else names, width == 1
         single = isinstance(self.outputs, str | int | np.integer)
+        if not single and not isinstance(self.outputs, Sequence | np.ndarray):
+            raise ArgumentTypeError(
+                f"`outputs` must be a name, a number or a list of them. Got {type(self.outputs).__name__}."
+            )
         wanted = [self.outputs] if single else list(self.outputs)  # type: ignore[arg-type]
         chosen = []
         for one in wanted:
             if isinstance(one, str) and one in labels:
                 chosen.append(labels.index(one))
-            elif isinstance(one, int | np.integer) and -width <= one < width:
+            elif isinstance(one, int | np.integer) and not isinstance(one, bool) and -width <= one < width:
                 chosen.append(int(one) % width)
             else:
                 raise ArgumentError(
@@ -249,14 +253,15 @@ def _check_names(model: Model, table: Table) -> None:
     """Columns against the names the model was fitted on."""
     if model.feature_names is None or not isinstance(table, FrameTable):
         return
-    missing = [name for name in model.feature_names if name not in table.names]
-    extra = [name for name in table.names if name not in model.feature_names]
+    names = tuple(map(model.spell, table.names))
+    missing = [name for name in model.feature_names if name not in names]
+    extra = [name for name in names if name not in model.feature_names]
     if missing or extra:
         raise ArgumentError(
             f"`background` must have the columns that the model was fitted on. Missing: {missing or 'none'}. "
             f"Not known to the model: {extra or 'none'}."
         )
-    if model.feature_names != table.names:
+    if model.feature_names != names:
         raise ArgumentError(
             "`background` must have its columns in the order that the model was fitted on: "
             f"{', '.join(model.feature_names)}. Use background[list(names)]."
