@@ -122,6 +122,13 @@ def test_own_functions_must_keep_their_number_of_rows():
         fills(mine, np.zeros((1, 2)), np.zeros(2), [True, False])
 
 
+@pytest.mark.parametrize("answer", [None, np.empty((0, 2)), 3.0])
+def test_own_functions_must_return_rows(answer):
+    """Nothing, no rows, or a number."""
+    with pytest.raises(ArgumentError, match="one row or more"):
+        fills(lambda row, present: answer, np.zeros((1, 2)), np.zeros(2), [True, False])
+
+
 @pytest.mark.parametrize("name", ["marginal", "baseline", "kmeans", "kmeans-3", "subsample-7", "gaussian-9"])
 def test_names_stand_for_imputers(name):
     """A number after the dash is the number of rows."""
@@ -190,3 +197,9 @@ def test_conditional_draws_of_counts_and_flags_have_their_means(imputer):
     assert drawn.mean(axis=0) == pytest.approx(counts.mean(axis=0), abs=0.2)
     rows = fills(imputer, counts, np.array([2.5, 1.0]), [True, False])
     assert (rows[:, 0] == 2.5).all()
+
+
+def test_weights_that_are_no_numbers_are_refused():
+    """Text is named as what was given."""
+    with pytest.raises(ArgumentTypeError, match="numbers"):
+        polyshap.explain(lambda rows: rows[:, 0], np.ones((1, 2)), np.zeros((3, 2)), weights="abc")

@@ -126,8 +126,9 @@ class CustomFilling:
 
     def bind(self, rows: Table) -> _CustomBound:
         first = self.function(rows.take([0]).native, np.ones((1, len(rows.names)), dtype=bool))
-        if len(first) == 0:
-            raise ArgumentError("`imputer` must return one row or more for a coalition. Got none.")
+        if not hasattr(first, "__len__") or len(first) == 0:
+            shown = "none" if hasattr(first, "__len__") else type(first).__name__
+            raise ArgumentError(f"`imputer` must return one row or more for a coalition. Got {shown}.")
         return _CustomBound(self.function, rows, len(first))
 
 
