@@ -123,7 +123,8 @@ def as_model(model: Any, method: Method = "auto", output_names: Sequence[str] | 
     wrapped = build(model, method)
     if output_names is None:
         return wrapped
-    return replace(wrapped, output_names=tuple(map(str, output_names)), output_names_given=True)
+    given = [output_names] if isinstance(output_names, str) else output_names
+    return replace(wrapped, output_names=tuple(map(str, given)), output_names_given=True)
 
 
 def _is(library: str, *classes: str) -> Callable[[Any], bool]:

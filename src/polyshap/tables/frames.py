@@ -46,11 +46,22 @@ def read(data: Any, argument: str, names: Sequence[str] | None = None) -> Table:
         raise ArgumentTypeError(f"`{argument}` must hold numbers, text or dates. Got dtype {array.dtype}.")
     if len(array) == 0:
         raise ArgumentError(f"`{argument}` must hold at least one row. Got an empty table.")
-    if names is not None and len(names) != array.shape[1]:
+    return ArrayTable(array, _array_names(names, array.shape[1]))
+
+
+def _array_names(names: Sequence[str] | None, n_columns: int) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"x{j}" for j in range(n_columns))
+    if isinstance(names, str):
+        raise ArgumentTypeError(f"`feature_names` must be a list of names. Got the text {names!r}.")
+    found = tuple(map(str, names))
+    if len(found) != n_columns:
         raise ArgumentError(
-            f"`feature_names` must hold one name for each of the {array.shape[1]} columns. Got {len(names)}."
+            f"`feature_names` must hold one name for each of the {n_columns} columns. Got {len(found)}."
         )
-    return ArrayTable(array, tuple(names) if names else tuple(f"x{j}" for j in range(array.shape[1])))
+    if twice := sorted({name for name in found if found.count(name) > 1}):
+        raise ArgumentError(f"`feature_names` must be different. Got {', '.join(twice[:5])} more than once.")
+    return found
 
 
 def _wanted(argument: str, data: object) -> str:
