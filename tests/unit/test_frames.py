@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse
 
 from polyshap.errors import ArgumentError, ArgumentTypeError
+from polyshap.tables.arrays import filled
 from polyshap.tables.frames import read
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
@@ -80,6 +81,37 @@ def test_mixed_arrays_keep_their_dtype(dtype):
     block = background.block(row, MASKS[:3, :4])
     assert block.dtype == data.dtype
     assert np.array_equal(block.reshape(3, 5, 4)[2, 4], np.where(MASKS[2, :4], data[5], data[4]))
+
+
+@pytest.mark.parametrize(
+    "kind", ["f8", "f4", "f2", "i8", "i2", "u1", "?", "M8[D]", "m8[s]", ">f8", "g", "U3", "O"]
+)
+def test_filling_is_exact_to_the_bit(kind):
+    """Missing numbers, infinities and signed zeros included; strided arrays too."""
+    rng = np.random.default_rng(0)
+    numbers = rng.integers(0, 2 if kind == "?" else 100, (14, 6)).astype(kind)[::2]
+    if np.dtype(kind).kind == "f":
+        numbers[:3, 0] = [np.nan, -np.inf, -0.0]
+    row, background = numbers[:1], numbers[1:]
+    present = rng.random((5, 6)) < 0.5
+    for rows, below, which in (
+        (row, background[None], present[:, None, :]),
+        (row, background.take([0, 1, 2, 1, 0], axis=0), present),
+        (np.asfortranarray(row), np.asfortranarray(background)[None], present[:, None, :]),
+    ):
+        found, wanted = filled(rows, below, which), np.where(which, rows, below)
+        assert found.dtype == numbers.dtype
+        assert found.shape == wanted.shape
+        assert (
+            (found.tolist() == wanted.tolist())
+            if kind == "O"
+            else _bytes(found) == _bytes(wanted.astype(kind))
+        )
+    assert np.array_equal(background, numbers[1:], equal_nan=np.dtype(kind).kind == "f")
+
+
+def _bytes(array):
+    return np.ascontiguousarray(array).tobytes()
 
 
 def test_plain_pandas_frames_take_the_fast_path_with_the_same_result():

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from polyshap._types import BoolMatrix, FloatArray, IntArray
 from polyshap.errors import ArgumentError, ArgumentTypeError
-from polyshap.tables.arrays import ArrayTable, Table, mixed_kinds
+from polyshap.tables.arrays import ArrayTable, Table, filled, mixed_kinds
 from polyshap.tables.columns import Words, as_column, codes, column_values, numpy_kind, suited
 
 __all__ = ["FrameTable", "read"]
@@ -108,10 +108,9 @@ class FrameTable:
     def mix(self, row: Table, present: BoolMatrix, fill: IntArray) -> Any:
         import narwhals as nw
 
-        if self._plain is not None and isinstance(row, FrameTable) and row._plain is not None:
-            rows = self._plain.take(fill, axis=0)
-            np.copyto(rows, row._plain, where=present)
-            return self._wrap(rows)
+        plain = self._both_plain(row)
+        if plain is not None:
+            return self._wrap(filled(plain[0], plain[1].take(fill, axis=0), present))
         assert isinstance(row, FrameTable)
         stacked = _reset(nw.concat([row.frame, self.frame], how="vertical"))
         background = fill + 1  # row 0 is the explained one
@@ -123,7 +122,18 @@ class FrameTable:
 
     def block(self, row: Table, present: BoolMatrix) -> Any:
         n_fills = len(self)
-        return self.mix(row, np.repeat(present, n_fills, axis=0), np.tile(np.arange(n_fills), len(present)))
+        plain = self._both_plain(row)
+        if plain is None:
+            fill = np.tile(np.arange(n_fills), len(present))
+            return self.mix(row, np.repeat(present, n_fills, axis=0), fill)
+        rows = filled(plain[0], plain[1][None], present[:, None, :])
+        return self._wrap(rows.reshape(-1, rows.shape[2]))
+
+    def _both_plain(self, row: Table) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        """The row and this background as arrays, where both are."""
+        if self._plain is None or not isinstance(row, FrameTable) or row._plain is None:
+            return None
+        return row._plain, self._plain
 
     @cached_property
     def _plain(self) -> NDArray[Any] | None:
