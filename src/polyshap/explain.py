@@ -160,7 +160,9 @@ def explain(
     if out is not None:
         if cache is not None:
             raise ArgumentError("`cache` must be left out beside `out`, whose finished parts are kept.")
-        plan = shared_plan(prepared, budget, tolerance, shared, independent_designs)
+        plan = shared_plan(
+            prepared, budget, tolerance, shared=shared, independent_designs=independent_designs
+        )
         work = PartWork(
             outfitted(prepared, execution), budget, tolerance, plan, independent_designs, str(Path(out))
         )

@@ -200,7 +200,13 @@ class Explainer:
 
     @cached_property
     def _shared_plan(self) -> Plan | bool:
-        return shared_plan(self.prepared, self.budget, self.tolerance, self.shared, self.independent_designs)
+        return shared_plan(
+            self.prepared,
+            self.budget,
+            self.tolerance,
+            shared=self.shared,
+            independent_designs=self.independent_designs,
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         _ = self._shared_plan  # learned here once, not by every worker

@@ -66,24 +66,15 @@ def run_explain(options: Namespace, call: str, say: Callable[[str], None]) -> Ru
             _forecast(explainer, X, loaded.kind, say)
             return None
         run = Run(explainer(X), rows)
-    _write_all(run, outputs, options.report, call, say)
-    return run
-
-
-def _write_all(
-    run: Run, outputs: Sequence[Path], report: str | None, call: str, say: Callable[[str], None]
-) -> None:
-    """Values first, then pages."""
-    pages = [Path(report)] if report else []
     for path in outputs:
-        if path.suffix == ".html":
-            pages.append(path)
-            continue
-        _write(run, path)
-        say(f"wrote {path}")
-    for path in pages:
-        run.explanation.report(path, call=call, row_labels=[str(row) for row in run.rows])
-        say(f"wrote {path}")
+        if path.suffix != ".html":
+            _write(run, path)
+            say(f"wrote {path}")
+    pages = [path for path in outputs if path.suffix == ".html"]
+    for page in [*pages, *([Path(options.report)] if options.report else [])]:
+        run.explanation.report(page, call=call, row_labels=[str(row) for row in rows])
+        say(f"wrote {page}")
+    return run
 
 
 def _kept(options: Namespace, loaded: LoadedModel) -> Cache | None:

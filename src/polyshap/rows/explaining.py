@@ -73,7 +73,8 @@ def explain_prepared(
         except UNFINISHED as error:
             _explain_finished(error, ready, task, details)
             raise
-    found = assemble(ready, task, results, details, {"total": time.perf_counter() - started})
+    seconds = {"total": time.perf_counter() - started}
+    found = assemble(ready, task, results, details=details, seconds=seconds)
     found = replace(found, pilot_evaluations=pilot_evaluations)
     values = [one.observed for one in results if one.observed is not None]
     if len(values) < len(results):  # more than is kept
@@ -86,6 +87,7 @@ def shared_plan(
     prepared: Prepared,
     budget: int | str,
     tolerance: float | None,
+    *,
     shared: bool | None,
     independent_designs: bool,
 ) -> Plan | bool:
@@ -187,4 +189,4 @@ def _explain_finished(
     error.finished_rows = rows = tuple(sorted(error.results))
     if rows:
         done = [error.results[row] for row in rows]
-        error.explanation = assemble(prepared, task, done, details, {}, np.array(rows))
+        error.explanation = assemble(prepared, task, done, details=details, seconds={}, rows=np.array(rows))

@@ -56,7 +56,7 @@ def as_column(column: Any, wanted: Any, argument: str) -> Any:
             f"Got {', '.join(unseen[:5])}. Add the category to the background's dtype, or drop the row."
         )
     if _is_whole(wanted.dtype) and (_is_whole(column.dtype) or column.dtype.is_float()):
-        _check_kept(column, made, argument, f"{target.dtype}", f"{native.dtype}")
+        _check_kept(column, made, argument)
     return made
 
 
@@ -73,7 +73,7 @@ def numpy_kind(dtype: Any) -> str:
     return names.get(str(dtype), "float64")
 
 
-def _check_kept(column: Any, made: Any, argument: str, wanted: str, given: str) -> None:
+def _check_kept(column: Any, made: Any, argument: str) -> None:
     """Whether a cast to whole numbers or to booleans left every value what it was."""
     known = ~made.is_null()
     before, after = column.filter(known), made.filter(known)
@@ -81,7 +81,7 @@ def _check_kept(column: Any, made: Any, argument: str, wanted: str, given: str) 
     if len(lost):
         raise ArgumentTypeError(
             f"Column {column.name!r} of `{argument}` must hold whole numbers that the background's dtype, "
-            f"{wanted}, can hold. Got {given} with {', '.join(map(str, lost.to_list()[:5]))}. "
+            f"{made.dtype}, can hold. Got {column.dtype} with {', '.join(map(str, lost.to_list()[:5]))}. "
             "Give the background the wider dtype."
         )
 
