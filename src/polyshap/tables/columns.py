@@ -121,11 +121,11 @@ def codes(own: Any, other: Any) -> Words:
     """
     if not (_is_whole(own.dtype) or own.dtype.is_float()):
         return object_codes([_objects(own.to_list())], [_objects(other.to_list())])[:, 0]
-    missing = other.is_null().to_numpy()
+    if other.null_count() == 0:
+        return bits(np.asarray(other.to_numpy()))
     zero = False if numpy_kind(own.dtype) == "bool" else 0
-    known = other.fill_null(zero) if missing.any() and _is_whole(own.dtype) else other
-    words = bits(np.asarray(known.to_numpy()))
-    return np.where(missing, _MISSING, words)
+    known = other.fill_null(zero) if _is_whole(own.dtype) else other
+    return np.where(other.is_null().to_numpy(), _MISSING, bits(np.asarray(known.to_numpy())))
 
 
 def bits(array: NDArray[Any]) -> Words:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from polyshap._types import BoolMatrix, FloatArray, IntArray
 from polyshap.errors import ArgumentError, ArgumentTypeError
 from polyshap.tables.arrays import ArrayTable, Table, filled, mixed_kinds
-from polyshap.tables.columns import Words, as_column, codes, column_values, numpy_kind, suited
+from polyshap.tables.columns import Words, as_column, bits, codes, column_values, numpy_kind, suited
 
 __all__ = ["FrameTable", "read"]
 
@@ -149,6 +149,9 @@ class FrameTable:
 
     def codes(self, other: Table) -> Words:
         assert isinstance(other, FrameTable)
+        plain = self._both_plain(other)
+        if plain is not None:  # by the dtype, too: the rows were cast to it
+            return bits(plain[0])
         found = [
             codes(self.frame.get_column(name), other.frame.get_column(name)) for name in self.frame.columns
         ]
