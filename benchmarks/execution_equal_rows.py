@@ -14,7 +14,7 @@ import numpy as np
 from explain_cost import WORKLOADS, Timed
 
 import polyshap
-from polyshap.explain import explain_prepared
+from polyshap.rows.explaining import explain_prepared
 
 
 def explained(work, rows, deduplicate):

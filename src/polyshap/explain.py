@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,32 +10,22 @@ import numpy as np
 
 from polyshap._types import Estimator, FloatArray
 from polyshap.calls import call_text
-from polyshap.errors import UNFINISHED, ArgumentError, GameError, InterruptedRun, WorkerError
+from polyshap.errors import ArgumentError
 from polyshap.execution.cache import Cache
 from polyshap.execution.options import Execution
-from polyshap.execution.progress import ProgressCallback, track
+from polyshap.execution.progress import ProgressCallback
 from polyshap.execution.retries import Retries
 from polyshap.explanation import Explanation
 from polyshap.games.imputers import Imputer
 from polyshap.models.functions import Method
-from polyshap.results import Observations
-from polyshap.rows.assembly import assemble
-from polyshap.rows.effort import auto_budget, checked_effort
-from polyshap.rows.jobs import RowJobs
-from polyshap.rows.outfit import games_of, outfitted
+from polyshap.rows.effort import auto_budget
+from polyshap.rows.explaining import explain_prepared, shared_plan
+from polyshap.rows.outfit import outfitted
 from polyshap.rows.parts import PartWork, explain_parts, is_files, stored_seed
-from polyshap.rows.planning import Planner
-from polyshap.rows.plans import Plan, plan_for
-from polyshap.rows.prepared import Prepared, Task, prepare
-from polyshap.rows.refining import KnownGames, refined_plan
-from polyshap.rows.rowwise import RowRun, explain_rows
-from polyshap.rows.sharing import should_share
+from polyshap.rows.prepared import prepare
 from polyshap.tables.players import Groups
 
-__all__ = ["auto_budget", "explain", "explain_prepared", "shared_plan"]
-
-# Rows in parts count as this many: what they share must not depend on how they are cut.
-_MANY = 1 << 20
+__all__ = ["auto_budget", "explain"]
 
 
 def explain(
@@ -172,7 +160,9 @@ def explain(
     if out is not None:
         if cache is not None:
             raise ArgumentError("`cache` must be left out beside `out`, whose finished parts are kept.")
-        plan = shared_plan(prepared, budget, tolerance, shared and not independent_designs)
+        plan = shared_plan(
+            prepared, budget, tolerance, shared=shared, independent_designs=independent_designs
+        )
         work = PartWork(
             outfitted(prepared, execution), budget, tolerance, plan, independent_designs, str(Path(out))
         )
@@ -187,124 +177,3 @@ def explain(
         independent_designs=independent_designs,
         call=call_text(explain, given, prepared.seed),
     )
-
-
-def explain_prepared(
-    prepared: Prepared,
-    X: Any,
-    *,
-    budget: int | str = "auto",
-    tolerance: float | None = None,
-    execution: Execution | None = None,
-    shared: bool | Plan | None = None,
-    independent_designs: bool = False,
-    observed: Sequence[Observations] | None = None,
-    call: str | None = None,
-) -> Explanation:
-    """Explain rows with what was prepared from model and background."""
-    started = time.perf_counter()
-    n_calls, tolerance = checked_effort(budget, tolerance, prepared)
-    options = Execution() if execution is None else execution
-    options.check()
-    table = prepared.align(X)
-    if shared is None:
-        shared = should_share(len(table), n_calls)
-    given = shared if isinstance(shared, Plan) else None
-    shared = bool(shared) and not independent_designs
-    blind = shared and len(prepared.background) == 1
-    # whatever is wrong with budget and estimator shows here, before the model is asked
-    Planner(prepared, n_calls, tolerance, without_learning=blind).plan(np.arange(len(prepared.players)))
-    kept = options.store(prepared.model.function, prepared.model.name)
-    given_model, prepared = prepared, outfitted(prepared, options)
-    with kept as store, options.workers() as workers:
-        planner = Planner(
-            prepared, n_calls, tolerance, games_of=games_of(prepared, store), without_learning=blind
-        )
-        task = prepared.bind(table)
-        pilot_evaluations = 0
-        if given is not None:
-            if given.budget != n_calls:  # a design of the new size for what was learned
-                given = plan_for(given.estimator, given.players, n_calls, prepared.seed)
-            planner = replace(planner, shared=given)
-        elif shared:
-            planner, pilot_evaluations = planner.sharing()
-        digests = task.digests() if independent_designs else [None] * len(table)
-        plans = [planner.plan_row(row, digest) for row, digest in zip(task.active, digests, strict=True)]
-        games = planner.games_of(task)
-        if observed is not None:
-            plans, games = _refined(plans, observed), KnownGames(games, observed)
-        run = RowRun(games, task.active, task.empty, tolerance)
-        jobs = None if workers is None else RowJobs(workers, options.timeout)
-        details: dict[str, float | str | FloatArray] = {
-            "model": prepared.model.name,
-            "budget": float(n_calls),
-            "random_state": float(prepared.seed),
-            "n_background": float(task.games.n_fills),
-            "parameters": "shared" if planner.shared is not None else "own",
-        }
-        if tolerance is not None:
-            details["tolerance"] = tolerance
-        if call is not None:
-            details["call"] = call
-        try:
-            with track(sum(plan.most_evaluations for plan in plans), options.progress) as advance:
-                results = explain_rows(run, plans, task.n_outputs, advance, jobs)
-        except UNFINISHED as error:
-            _explain_finished(error, prepared, task, details)
-            raise
-    found = assemble(prepared, task, results, details, {"total": time.perf_counter() - started})
-    kept_values = [one.observed for one in results if one.observed is not None]
-
-    def again(budget: int) -> Explanation:
-        if budget < n_calls:
-            raise ArgumentError(f"`budget` must be at least that of before, {n_calls}. Got {budget}.")
-        more = explain_prepared(
-            given_model,
-            X,
-            budget=budget,
-            execution=options,
-            shared=planner.shared or False,
-            independent_designs=independent_designs,
-            observed=kept_values,
-            call=None if call is None else f"{call}.refine({budget})",
-        )
-        return replace(more, pilot_evaluations=pilot_evaluations)
-
-    return replace(
-        found,
-        pilot_evaluations=pilot_evaluations,
-        again=again if len(kept_values) == len(results) else None,
-    )
-
-
-def _refined(plans: Sequence[Plan], observed: Sequence[Observations]) -> list[Plan]:
-    """Plans with the pairs observed before; rows that share both share the new one."""
-    made: dict[tuple[int, int], Plan] = {}
-    for plan, one in zip(plans, observed, strict=True):
-        made.setdefault((id(plan), id(one.sample)), refined_plan(plan, one))
-    return [made[id(plan), id(one.sample)] for plan, one in zip(plans, observed, strict=True)]
-
-
-def shared_plan(
-    prepared: Prepared, budget: int | str, tolerance: float | None, shared: bool | None
-) -> Plan | bool:
-    """What parts of many rows share, learned once; False where every row stands for itself."""
-    n_calls, tolerance = checked_effort(budget, tolerance, prepared)
-    if not (should_share(_MANY, n_calls) if shared is None else shared):
-        return False
-    blind = len(prepared.background) == 1
-    planner, _ = Planner(prepared, n_calls, tolerance, without_learning=blind).sharing()
-    return planner.shared or False
-
-
-def _explain_finished(
-    error: GameError | WorkerError | InterruptedRun,
-    prepared: Prepared,
-    task: Task,
-    details: dict[str, float | str | FloatArray],
-) -> None:
-    """The rows that were done before a run ended, as an explanation on its exception."""
-    error.finished_rows = rows = tuple(sorted(error.results))
-    if rows:
-        done = [error.results[row] for row in rows]
-        error.explanation = assemble(prepared, task, done, details, {}, np.array(rows))

@@ -19,10 +19,10 @@ from polyshap.execution.cache import Cache
 from polyshap.execution.options import Execution
 from polyshap.execution.progress import ProgressCallback
 from polyshap.execution.retries import Retries
-from polyshap.explain import explain_prepared, shared_plan
 from polyshap.explanation import Explanation
 from polyshap.games.imputers import Imputer
 from polyshap.models.functions import Method
+from polyshap.rows.explaining import explain_prepared, shared_plan
 from polyshap.rows.parts import columns_of, native, part_columns
 from polyshap.rows.plans import Plan
 from polyshap.rows.prepared import Prepared, prepare
@@ -46,7 +46,7 @@ class Explainer:
     """
 
     model: Any
-    background: Any
+    background: Any = None
     budget: int | str = "auto"
     estimator: str | Estimator = "auto"
     groups: Groups = None
@@ -71,14 +71,22 @@ class Explainer:
     output_names: Sequence[str] | None = None
 
     def __post_init__(self) -> None:
-        _ = self.prepared  # what is wrong shows at once
+        if not self._goes_without_background:
+            _ = self.prepared  # what is wrong shows at once
+
+    @property
+    def _goes_without_background(self) -> bool:
+        return self.background is None and self.imputer == "path-dependent"
 
     @cached_property
     def prepared(self) -> Prepared:
         """The checked model and background."""
+        return self._prepare(self.background)
+
+    def _prepare(self, background: Any) -> Prepared:
         return prepare(
             self.model,
-            self.background,
+            background,
             estimator=self.estimator,
             groups=self.groups,
             outputs=self.outputs,
@@ -107,23 +115,26 @@ class Explainer:
     def __call__(self, X: Any, *, budget: int | str | None = None) -> Explanation:
         """Explain rows; one row as a vector gives an explanation of a single row."""
         single = isinstance(X, np.ndarray) and X.ndim == 1
+        rows = X[None] if single else X
+        prepared = self._prepare(rows) if self._goes_without_background else self.prepared
         found = explain_prepared(
-            self.prepared,
-            X[None] if single else X,
+            prepared,
+            rows,
             budget=self.budget if budget is None else budget,
             tolerance=self.tolerance,
             execution=self._execution,
             shared=self.shared,
             independent_designs=self.independent_designs,
-            call=self._written(budget),
+            call=self._written(budget, prepared.seed),
         )
         return found[0] if single else found
 
-    def _written(self, budget: int | str | None) -> str:
+    def _written(self, budget: int | str | None, seed: int) -> str:
         """The call as text."""
-        options = options_text(type(self), self.get_params(), self.prepared.seed)
+        options = options_text(type(self), self.get_params(), seed)
         called = "(X)" if budget is None else f"(X, budget={budget!r})"
-        return f"polyshap.Explainer(model, background{options}){called}"
+        background = "" if self.background is None else ", background"
+        return f"polyshap.Explainer(model{background}{options}){called}"
 
     def partition(self, frame: Any, *, keep: Sequence[str] = ()) -> Any:
         """Rows in, values out: for `mapInPandas`, `map_partitions`, `map_batches` and the like.
@@ -189,8 +200,13 @@ class Explainer:
 
     @cached_property
     def _shared_plan(self) -> Plan | bool:
-        share = False if self.independent_designs else self.shared
-        return shared_plan(self.prepared, self.budget, self.tolerance, share)
+        return shared_plan(
+            self.prepared,
+            self.budget,
+            self.tolerance,
+            shared=self.shared,
+            independent_designs=self.independent_designs,
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         _ = self._shared_plan  # learned here once, not by every worker
@@ -212,7 +228,7 @@ class Explainer:
                 PolyshapWarning,
                 stacklevel=2,
             )
-        return self(X, budget=nsamples).values
+        return np.array(self(X, budget=nsamples).values)  # the caller's own, to be changed at will
 
     @cached_property
     def expected_value(self) -> float | FloatArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import struct
 import zipfile
 import zlib
 from pathlib import Path
@@ -20,8 +21,20 @@ __all__ = ["load", "save", "to_frame"]
 
 _FORMAT = "polyshap-explanation"
 _VERSION = 1
-# what numpy, zipfile and json raise on bytes that are not what they should be
-_DAMAGE = (OSError, ValueError, KeyError, TypeError, EOFError, zipfile.BadZipFile, zlib.error)
+# what numpy, zipfile and json raise on bytes that are not what they should be; RuntimeError and its
+# NotImplementedError where a damaged header asks for a password or for a later version of zip
+_DAMAGE = (
+    OSError,
+    ValueError,
+    KeyError,
+    TypeError,
+    EOFError,
+    RuntimeError,
+    MemoryError,
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+)
 _REQUIRED = ("values", "base_values", "predictions", "row_evaluations")
 _DIAGNOSTICS = ("estimator", "n_terms", "rank", "condition", "residual", "converged")
 
@@ -67,8 +80,12 @@ def load(path: str | Path) -> Explanation:
         The file is damaged, foreign or from a newer version.
     """
     try:
-        with open(path, "rb") as handle, np.load(handle, allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        with open(path, "rb") as handle:
+            if handle.read(2) != b"PK":  # of anything else numpy would say how to unpickle it
+                raise ValueError("it is no npz file")
+            handle.seek(0)
+            with np.load(handle, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
         meta = json.loads(arrays.pop("meta").tobytes().decode())
     except FileNotFoundError:
         raise

@@ -116,6 +116,17 @@ def test_dry_run_asks_for_no_coalition(explain):
     assert "120 coalitions (12 a row), 7,200 synthetic rows" in err
 
 
+def test_dry_run_counts_groups_and_fills_and_checks_options(explain, tmp_path):
+    """The forecast is of the run as it was asked for, and a mistake in it is found."""
+    (tmp_path / "groups.json").write_text('{"work": ["income", "hours"]}')
+    groups = ["--groups", str(tmp_path / "groups.json")]
+    code, _, err = explain("scoring:predict", "--rows", "0:2", *groups, "--imputer", "kmeans-5", "--dry-run")
+    assert code == OK
+    assert "features: 3, background: 5 rows" in err
+    assert "16 coalitions (8 a row), 80 synthetic rows" in err
+    assert explain("scoring:predict", "--estimator", "kernelshop", "--budget", "9", "--dry-run")[0] == ERROR
+
+
 def test_report(explain, tmp_path):
     """The page is written, with the call that made it."""
     path = tmp_path / "page.html"
@@ -195,12 +206,14 @@ def test_tolerance_not_met_is_three(explain, monkeypatch):
 
     import polyshap.command.explain as command
 
-    def unfinished(*args, **options):
-        found = polyshap.explain(*args, **options)
+    asked = command.Explainer.__call__
+
+    def unfinished(self, X):
+        found = asked(self, X)
         stopped = dataclasses.replace(found.diagnostics, converged=False)
         return dataclasses.replace(found, diagnostics=stopped)
 
-    monkeypatch.setattr(command, "explain", unfinished)
+    monkeypatch.setattr(command.Explainer, "__call__", unfinished)
     assert explain("scoring:predict", "--rows", "0")[0] == OK
     code, _, err = explain("scoring:predict", "--rows", "0", "--tolerance", "0.01")
     assert code == CONVERGED_NOT

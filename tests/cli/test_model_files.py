@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import importlib
 import json
 import os
 import pickle
@@ -77,6 +78,11 @@ def test_globals_of_an_honest_pipeline(tmp_path, fitted):
     path = tmp_path / "model.joblib"
     dumps_joblib([np.arange(1000.0), fitted], path)
     assert "sklearn.linear_model._base.LinearRegression" in pickle_globals(path)
+    # an array of objects is a pickle of its own inside, with a memo of its own
+    dumps_joblib([fitted, np.array(["a", None], dtype=object), fitted.coef_.dtype], path)
+    names = pickle_globals(path)
+    assert {"numpy.dtype", "numpy.ndarray", "joblib.numpy_pickle.NumpyArrayWrapper"} <= set(names)
+    assert all(importlib.import_module(name.rpartition(".")[0]) for name in names)
 
 
 def test_pickles_open_with_leave(tmp_path, fitted, workshop, capsys):
@@ -242,3 +248,43 @@ def test_damaged_pickle(tmp_path):
 def test_the_function_is_taken_as_it_is():
     """`module:function` may reach into attributes."""
     assert as_model(load_model("numpy:linalg.norm").model).name == "norm"
+
+
+def test_a_lightgbm_file_that_was_cut_off_is_refused(tmp_path):
+    """LightGBM itself would end the process."""
+    lightgbm = pytest.importorskip("lightgbm")
+    X = np.random.default_rng(0).random((100, 2))
+    path = tmp_path / "model.txt"
+    lightgbm.LGBMRegressor(n_estimators=5, verbose=-1).fit(X, X[:, 0]).booster_.save_model(path)
+    path.write_bytes(path.read_bytes()[:900])
+    with pytest.raises(FileFormatError, match="damaged LightGBM file"):
+        load_model(str(path))
+
+
+def test_names_and_levels_of_lightgbm_are_found_again(tmp_path, capsys):
+    """Spaces, which it writes as underscores, and categories of a pickled wrapper, lost in csv."""
+    lightgbm, pandas = pytest.importorskip("lightgbm"), pytest.importorskip("pandas")
+    table, y = table_with_categories()
+    table = table.rename(columns={"size": "the size", "colour": "its colour"})
+    model = lightgbm.LGBMRegressor(n_estimators=5, verbose=-1).fit(table, y)
+    model.booster_.save_model(tmp_path / "model.txt")
+    dumps_joblib(model, tmp_path / "model.joblib")
+    pandas.DataFrame(table).to_csv(tmp_path / "rows.csv", index=False)
+    found = []
+    for name in ("model.txt", "model.joblib"):
+        arguments = ["explain", str(tmp_path / name), str(tmp_path / "rows.csv"), "--rows", "0:3", "--json"]
+        assert main([*arguments, "--allow-pickle"]) == OK
+        found.append(json.loads(capsys.readouterr().out))
+    assert found[0]["values"] == found[1]["values"]
+    assert found[0]["predictions"] == pytest.approx(model.predict(table[:3]))
+
+
+def test_catboost_in_json(tmp_path):
+    """Its other format, told from XGBoost's by its keys."""
+    catboost = pytest.importorskip("catboost")
+    X = np.random.default_rng(0).random((100, 2))
+    model = catboost.CatBoostRegressor(iterations=5, verbose=0, allow_writing_files=False).fit(X, X[:, 0])
+    model.save_model(tmp_path / "model.json", format="json")
+    loaded = load_model(str(tmp_path / "model.json"))
+    assert loaded.kind == "CatBoost file"
+    assert loaded.model.predict(X) == pytest.approx(model.predict(X))

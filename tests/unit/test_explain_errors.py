@@ -48,6 +48,12 @@ BAD = [
     ({"batch_size": 0}, ArgumentError, "batch_size"),
     ({"max_memory": 10}, ArgumentError, "max_memory"),
     ({"feature_names": ["a"]}, ArgumentError, "5 columns"),
+    ({"feature_names": list("abcda")}, ArgumentError, "Got a more than once"),
+    ({"feature_names": "abcde"}, ArgumentTypeError, "list of names"),
+    ({"batch_size": 1.5}, ArgumentTypeError, "batch_size"),
+    ({"max_memory": "1 GiB"}, ArgumentTypeError, "max_memory"),
+    ({"tolerance": "1 %"}, ArgumentError, "tolerance"),
+    ({"shared": True, "independent_designs": True}, ArgumentError, "shared"),
     ({"tolerance": 2.0}, ArgumentError, "tolerance"),
     ({"tolerance": 0.1, "estimator": "kernelshap", "budget": 20}, ArgumentError, "tolerance"),
 ]
@@ -131,3 +137,9 @@ def test_names_of_features_do_not_go_with_a_frame():
         polyshap.explain(smooth, frame, frame, feature_names=list("vwxyz"))
     x = polyshap.explain(lambda f: f["a"], frame[:1], frame, feature_names=list("abcde"))
     assert x.feature_names == tuple("abcde")
+
+
+def test_names_are_text():
+    """Numbers name columns too, and one text names one output."""
+    x = polyshap.explain(smooth, ROWS[:1], BACKGROUND, feature_names=range(5), output_names="price")
+    assert (x.feature_names, x.output_names) == (tuple("01234"), "price")

@@ -137,3 +137,18 @@ def test_seeds_are_kept_for_a_second_time():
     assert np.array_equal(x.values, again.values)
     drawn = polyshap.explain(wide, WIDE, WIDE_BACKGROUND, random_state=np.random.default_rng(0), **options)
     assert drawn.shape == x.shape
+
+
+def test_a_missing_value_elsewhere_leaves_a_row_alone():
+    """A row of whole numbers has the same values whether another row of the table has a gap or not."""
+    pd = pytest.importorskip("pandas", reason="pandas is not installed")
+    background = pd.DataFrame({"a": pd.array([1, 1], dtype="Int64"), "b": [0.0, 1.0]})
+    rows = pd.DataFrame({"a": pd.array([7, None], dtype="Int64"), "b": [2.0, 2.0]})
+
+    def model(table):
+        return table["a"].fillna(0).to_numpy(dtype=float) + table["b"].to_numpy()
+
+    both = polyshap.explain(model, rows, background, random_state=0)
+    alone = polyshap.explain(model, rows.iloc[:1], background, random_state=0)
+    assert np.allclose(both.values, [[6.0, 1.5], [-1.0, 1.5]])
+    assert np.array_equal(both.values[:1], alone.values)

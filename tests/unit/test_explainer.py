@@ -21,6 +21,21 @@ def test_explainers_have_the_habit_of_shap():
     two = polyshap.Explainer(wide, WIDE_BACKGROUND, random_state=0)
     assert two.expected_value == pytest.approx(wide(WIDE_BACKGROUND).mean(axis=0))
     assert two.shap_values(WIDE[0], nsamples=64).shape == (12, 2)
+    assert explainer.shap_values(ROWS).flags.writeable
+
+
+def test_trees_need_no_background():
+    """As in `explain`: the branches hold their weights, and the rows give the columns."""
+    ensemble = pytest.importorskip("sklearn.ensemble", reason="scikit-learn is not installed")
+    model = ensemble.GradientBoostingRegressor(n_estimators=3).fit(BACKGROUND, smooth(BACKGROUND))
+    explainer = polyshap.Explainer(model, imputer="path-dependent", random_state=0)
+    wanted = polyshap.explain(model, ROWS, imputer="path-dependent", random_state=0)
+    assert np.array_equal(explainer(ROWS).values, wanted.values)
+    assert explainer(ROWS).diagnostics.details["call"] == (
+        "polyshap.Explainer(model, imputer='path-dependent', random_state=0)(X)"
+    )
+    with pytest.raises(ArgumentError, match="background"):
+        polyshap.Explainer(smooth)
 
 
 def test_l1_regularisation_is_ignored_with_a_warning():

@@ -1,5 +1,6 @@
 """Explanations: slices, tables and files keep what they should, and nothing can be written over."""
 
+import contextlib
 import datetime
 import json
 import zipfile
@@ -232,6 +233,25 @@ def test_a_flipped_byte_is_noticed(two, tmp_path):
     data[place.header_offset + 60 + place.compress_size // 2] ^= 0xFF
     (tmp_path / "x.npz").write_bytes(bytes(data))
     with pytest.raises(FileFormatError):
+        polyshap.load(tmp_path / "x.npz")
+
+
+@pytest.mark.parametrize("mask", [0x01, 0x55, 0xFF])
+def test_no_flipped_byte_of_the_directory_gives_another_error(two, tmp_path, mask):
+    """Some ask for a password or a later version of zip: still a damaged file."""
+    path = tmp_path / "x.npz"
+    two.save(path)
+    whole = path.read_bytes()
+    for place in range(whole.index(b"PK\x01\x02"), len(whole)):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ mask]) + whole[place + 1 :])
+        with contextlib.suppress(FileFormatError):  # there are bytes that nobody reads
+            assert np.array_equal(polyshap.load(path).values, two.values)
+
+
+def test_other_files_are_not_taken_for_pickles(tmp_path):
+    """numpy's own message would show the way to unpickle."""
+    (tmp_path / "x.npz").write_bytes(b"\x80\x04N.")
+    with pytest.raises(FileFormatError, match="no npz file"):
         polyshap.load(tmp_path / "x.npz")
 
 

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse
 
 from polyshap.errors import ArgumentError, ArgumentTypeError
+from polyshap.tables.arrays import filled
 from polyshap.tables.frames import read
 
 pd = pytest.importorskip("pandas", reason="pandas is not installed")
@@ -82,6 +83,37 @@ def test_mixed_arrays_keep_their_dtype(dtype):
     assert np.array_equal(block.reshape(3, 5, 4)[2, 4], np.where(MASKS[2, :4], data[5], data[4]))
 
 
+@pytest.mark.parametrize(
+    "kind", ["f8", "f4", "f2", "i8", "i2", "u1", "?", "M8[D]", "m8[s]", ">f8", "g", "U3", "O"]
+)
+def test_filling_is_exact_to_the_bit(kind):
+    """Missing numbers, infinities and signed zeros included; strided arrays too."""
+    rng = np.random.default_rng(0)
+    numbers = rng.integers(0, 2 if kind == "?" else 100, (14, 6)).astype(kind)[::2]
+    if np.dtype(kind).kind == "f":
+        numbers[:3, 0] = [np.nan, -np.inf, -0.0]
+    row, background = numbers[:1], numbers[1:]
+    present = rng.random((5, 6)) < 0.5
+    for rows, below, which in (
+        (row, background[None], present[:, None, :]),
+        (row, background.take([0, 1, 2, 1, 0], axis=0), present),
+        (np.asfortranarray(row), np.asfortranarray(background)[None], present[:, None, :]),
+    ):
+        found, wanted = filled(rows, below, which), np.where(which, rows, below)
+        assert found.dtype == numbers.dtype
+        assert found.shape == wanted.shape
+        assert (
+            (found.tolist() == wanted.tolist())
+            if kind == "O"
+            else _bytes(found) == _bytes(wanted.astype(kind))
+        )
+    assert np.array_equal(background, numbers[1:], equal_nan=np.dtype(kind).kind == "f")
+
+
+def _bytes(array):
+    return np.ascontiguousarray(array).tobytes()
+
+
 def test_plain_pandas_frames_take_the_fast_path_with_the_same_result():
     """A frame of one numpy dtype needs no gather per column; column labels may be numbers."""
     frame = pd.DataFrame(np.random.default_rng(0).random((6, 12)))
@@ -108,7 +140,10 @@ def test_codes_are_equal_exactly_where_values_are(make):
     """Missing equals missing, 0.0 equals -0.0, and different values differ."""
     table = read(make(), "X")
     codes = table.codes(table)
-    assert np.array_equal(codes, table.codes())
+    assert np.array_equal(
+        codes[[5, 1]] if len(codes) > 5 else codes[[1]],
+        table.codes(table.take([5, 1] if len(codes) > 5 else [1])),
+    )
     for j, column in enumerate(table.columns()):
         values = [None if v is None or v != v else v for v in column]
         for a in range(len(values)):
@@ -119,7 +154,7 @@ def test_codes_are_equal_exactly_where_values_are(make):
 def test_column_labels_may_be_numbers():
     """pandas numbers the columns of a table without names; they stay numbers for the model."""
     background = read(pd.DataFrame({0: [1.0, 2.0], 1: ["a", "b"], 2: [True, False]}), "background")
-    rows, _ = background.aligned(read(pd.DataFrame({2: [True], 0: [5], 1: ["b"]}), "X"), "X")
+    rows = background.aligned(read(pd.DataFrame({2: [True], 0: [5], 1: ["b"]}), "X"), "X")
     mixed = background.mix(rows, np.array([[True, False, True]]), np.array([0]))
     assert mixed.columns.tolist() == [0, 1, 2]
     assert mixed.iloc[0].tolist() == [5.0, "a", True]
@@ -130,7 +165,7 @@ def test_column_labels_may_be_numbers():
 def test_rows_take_columns_order_and_dtypes_of_the_background():
     """Integers become floats, plain text becomes the background's category, columns are reordered."""
     background = read(pd.DataFrame({"a": [0.5, 1.5], "c": pd.Categorical(["u", "v"])}), "background")
-    rows, _ = background.aligned(read(pd.DataFrame({"c": ["v"], "a": [2]}), "X"), "X")
+    rows = background.aligned(read(pd.DataFrame({"c": ["v"], "a": [2]}), "X"), "X")
     assert list(rows.native.columns) == ["a", "c"]
     assert (rows.native.dtypes == background.native.dtypes).all()
     assert rows.native["c"].tolist() == ["v"]
@@ -159,7 +194,7 @@ def test_polars_rows_are_cast_and_unknown_levels_refused():
     background = read(
         pl.DataFrame({"e": ["u", "v"], "i": [1, 2]}, schema={"e": pl.Enum(["u", "v"]), "i": pl.Int64}), "b"
     )
-    good, _ = background.aligned(read(pl.DataFrame({"i": [3], "e": ["v"]}), "X"), "X")
+    good = background.aligned(read(pl.DataFrame({"i": [3], "e": ["v"]}), "X"), "X")
     assert good.frame.schema == background.frame.schema
     with pytest.raises((ArgumentError, ArgumentTypeError), match="'e'"):
         background.aligned(read(pl.DataFrame({"i": [3], "e": ["w"]}), "X"), "X")
@@ -167,14 +202,71 @@ def test_polars_rows_are_cast_and_unknown_levels_refused():
         background.aligned(read(pl.DataFrame({"i": [3.5], "e": ["v"]}), "X"), "X")
 
 
-def test_arrays_are_cast_to_the_background_without_losing_fractions():
-    """Rows become float32 for a float32 background; fractions turn an integer background to floats."""
-    single = read(np.zeros((2, 2), dtype=np.float32), "background")
-    assert single.aligned(read(np.full((1, 2), 0.5), "X"), "X")[0].native.dtype == np.float32
-    whole = read(np.zeros((2, 2), dtype=int), "background")
-    rows, background = whole.aligned(read(np.full((1, 2), 0.5), "X"), "X")
-    assert rows.native[0, 0] == 0.5
-    assert background.native.dtype == np.float64
+@pytest.mark.parametrize(
+    ("rows", "background", "kind"),
+    [
+        (np.full((1, 2), 0.5), np.zeros((2, 2), dtype=np.float32), "float32"),
+        (np.full((1, 2), 0.5), np.zeros((2, 2), dtype=int), "float64"),
+        (np.array([[300, 1]]), np.zeros((2, 2), dtype=np.int8), "int64"),
+        (np.array([[-3, 1]], dtype=np.int8), np.zeros((2, 2), dtype=np.uint8), "int16"),
+        (np.array([[7, 0]]), np.zeros((2, 2), dtype=bool), "int64"),
+        (np.array([["longer", "b"]]), np.array([["a", "b"], ["c", "d"]]), "str192"),
+        (np.array([["2020-01-01T05", "2020-01-02T00"]], "M8[h]"), np.zeros((2, 2), "M8[D]"), "datetime64[h]"),
+    ],
+)
+def test_arrays_keep_every_value_of_the_rows(rows, background, kind):
+    """Rows take the floats of the background; where it cannot hold their values it is widened."""
+    background = read(background, "background")
+    aligned = background.aligned(read(rows, "X"), "X")
+    holding = background.holding(aligned)
+    assert aligned.native.dtype.name == holding.native.dtype.name == kind
+    mixed = holding.mix(aligned, np.array([[True, True], [True, False]]), np.array([0, 0]))
+    assert (mixed[0] == rows[0]).all()
+    assert mixed[1, 1] == background.native[0, 1]
+
+
+@pytest.mark.parametrize("library", [pd, pl])
+@pytest.mark.parametrize(
+    ("values", "kind", "shown"),
+    [([300], "int8", "300"), ([0.5], "bool", "0.5"), ([7], "bool", "7"), ([0.5], "int64", "0.5")],
+)
+def test_frames_refuse_values_that_a_cast_would_change(library, values, kind, shown):
+    """Nothing is wrapped around, rounded or made true."""
+    narrow = pd.DataFrame({"a": np.array([0, 1], dtype=kind)})
+    rows = pd.DataFrame({"a": values})
+    if library is pl:
+        narrow, rows = pl.from_pandas(narrow), pl.from_pandas(rows)
+    with pytest.raises(ArgumentTypeError, match=f"'a'.*{shown}"):
+        read(narrow, "background").aligned(read(rows, "X"), "X")
+
+
+def test_codes_follow_the_dtype_and_not_who_is_missing():
+    """A missing value in one row changes the number of no other value; large whole numbers stay apart."""
+    background = read(pd.DataFrame({"a": pd.array([1, 1, 2**53], dtype="Int64")}), "background")
+    rows = read(pd.DataFrame({"a": pd.array([7, None, 1, 2**53 + 1], dtype="Int64")}), "X")
+    own, asked = background.codes(background)[:, 0], background.codes(rows)[:, 0]
+    assert (asked[:, None] == own).tolist() == [[False] * 3, [False] * 3, [True, True, False], [False] * 3]
+    assert np.array_equal(background.codes(rows.take([0])), background.codes(rows)[:1])
+
+
+def test_null_is_not_nan():
+    """polars knows both, and a model may treat them differently."""
+    table = read(pl.DataFrame({"a": [None, float("nan"), 0.0]}), "X")
+    assert len(np.unique(table.codes(table))) == 3
+
+
+@pytest.mark.parametrize("library", [pd, pl, np])
+def test_numbers_that_a_column_cannot_hold_become_the_nearest(library):
+    """Draws of an imputer are rounded, not cut, and bounded; flags are drawn at one half."""
+    table = pd.DataFrame({"i": np.array([1, 2], dtype=np.uint8), "b": [True, False], "f": [0.5, 1.5]})
+    native = {pd: table, pl: pl.from_pandas(table), np: table["i"].to_numpy()[:, None]}[library]
+    drawn = [np.array([-3.0, 1.7]), np.array([0.2, 0.8]), np.array([0.2, 0.8])]
+    made = read(native, "background").with_columns(drawn[: 1 if library is np else 3])
+    columns = read(made, "X").columns()
+    assert columns[0].tolist() == [0, 2]
+    if library is not np:
+        assert columns[1].tolist() == [False, True]
+        assert columns[2].tolist() == [0.2, 0.8]
 
 
 @pytest.mark.parametrize(

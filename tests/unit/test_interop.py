@@ -151,6 +151,36 @@ def test_shap_maskers_are_imputers(shap):
         from_masker(3)
 
 
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_shap_maskers_fill_frames(shap, library):
+    """The synthetic rows are frames of the library, with the dtypes of the row."""
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    package = pytest.importorskip(library, reason=f"{library} is not installed")
+    from polyshap.interop.shap import from_masker
+
+    table = pandas.DataFrame({"a": [0.0, 1.0, 2.0], "t": ["u", "v", "u"]})
+    native = {"pandas": lambda t: t, "polars": lambda t: package.from_pandas(t),
+              "pyarrow": lambda t: package.Table.from_pandas(t)}[library](table)  # fmt: skip
+
+    def model(rows):
+        seen = rows.to_pandas() if library != "pandas" else rows
+        assert type(rows) is type(native)
+        return seen["a"].to_numpy() * (seen["t"] == "v").to_numpy()
+
+    imputer = from_masker(shap.maskers.Independent(table, max_samples=10))
+    found = polyshap.explain(model, native[:2], native, imputer=imputer, random_state=0)
+    wanted = polyshap.explain(model, native[:2], native, random_state=0)
+    assert found.values == pytest.approx(wanted.values, abs=1e-12)
+
+
+def test_maskers_of_other_data_are_refused(shap):
+    """A masker that answers with anything but rows."""
+    from polyshap.interop.shap import from_masker
+
+    with pytest.raises(TypeError, match="tabular"):
+        from_masker(lambda mask, row: "text")(np.zeros((1, 2)), np.ones((1, 2), dtype=bool))
+
+
 @pytest.mark.parametrize(
     ("order", "index", "theirs"),
     [

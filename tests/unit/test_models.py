@@ -302,6 +302,65 @@ def test_answers_that_are_no_numbers_are_refused(answer, words):
         numbers(answer, 3)
 
 
+def test_masked_answers_are_missing_and_not_what_lies_under_the_mask():
+    """A masked prediction is no number."""
+    assert np.isnan(numbers(np.ma.masked_array([1.0, 2.0], [True, False]), 2)[0, 0])
+
+
+def test_lightgbm_columns_may_have_spaces_and_are_checked_in_order():
+    """LightGBM writes underscores for spaces, and goes by position: another order gives wrong numbers."""
+    lightgbm = library("lightgbm")
+    frame = pd.DataFrame(FULL[:, [0, 3]], columns=["the number", "whole"])
+    model = lightgbm.LGBMRegressor(n_estimators=2, verbose=-1).fit(frame, FULL[:, 3])
+    for one in (model, model.booster_):
+        x = polyshap.explain(one, frame[:1], frame[-5:], random_state=0)
+        assert x.predictions == pytest.approx(model.predict(frame[:1]))
+        turned = frame[["whole", "the number"]]
+        with pytest.raises(ArgumentError, match="order"):
+            polyshap.explain(one, turned[:1], turned[-5:])
+
+
+def test_a_bound_method_keeps_the_names_of_its_model():
+    """As shap's users give it: model.predict_proba."""
+    model = sklearn_classifier()[0]
+    assert as_model(model.predict_proba).output_names == ("0", "1")
+    assert as_model(model.predict_proba).name == "RandomForestClassifier.predict_proba"
+
+
+def onnx_graph(inputs, nodes, initial=()):
+    """A session of a small graph with the output "o"."""
+    onnxruntime, onnx = library("onnxruntime"), library("onnx")
+    made = onnx.helper.make_graph(
+        [onnx.helper.make_node(*node) for node in nodes],
+        "graph",
+        [onnx.helper.make_tensor_value_info(*one) for one in inputs],
+        [onnx.helper.make_tensor_value_info("o", onnx.TensorProto.FLOAT, None)],
+    )
+    model = onnx.helper.make_model(made, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
+    return onnxruntime.InferenceSession(model.SerializeToString())
+
+
+def test_onnx_inputs_of_several_shapes_are_fed():
+    """Columns without an axis, wide inputs cut from an array, and what does not fit is named."""
+    flat = onnx_graph([("a", 1, [None]), ("b", 1, [None])], [("Mul", ["a", "b"], ["o"])])
+    frame = pd.DataFrame({"b": [2.0, 3.0], "a": [1.0, 5.0]})
+    assert as_model(flat).predict(frame)[:, 0].tolist() == [2.0, 15.0]
+    assert as_model(flat).predict(pa.Table.from_pandas(frame))[:, 0].tolist() == [2.0, 15.0]
+    with pytest.raises(ArgumentError, match="Missing: a"):
+        as_model(flat).predict(frame[["b"]])
+    wide = onnx_graph([("two", 1, [None, 2]), ("b", 1, [None, 1])], [("Mul", ["two", "b"], ["o"])])
+    assert as_model(wide).predict(np.array([[1.0, 2.0, 3.0]])).tolist() == [[3.0, 6.0]]
+    with pytest.raises(ArgumentError, match=r"3 columns .* two \(2\), b \(1\)"):
+        as_model(wide).predict(np.ones((1, 2)))
+
+
+def test_onnx_sessions_of_a_fixed_batch_are_asked_in_pieces():
+    """Exporters write the number of rows of their example into the graph."""
+    session = onnx_graph([("x", 1, [2, 3])], [("Abs", ["x"], ["o"])])
+    rows = np.arange(15.0).reshape(5, 3) - 7
+    assert np.array_equal(as_model(session).predict(rows), np.abs(rows))
+
+
 def test_a_classifier_that_returns_text_is_pointed_to_its_probabilities():
     """The message says which method to use."""
     library("sklearn")
@@ -319,6 +378,8 @@ def test_methods_that_are_not_there_are_refused():
         as_model(model, "predict_proba")
     with pytest.raises(ArgumentError, match="one of"):
         as_model(model, "score")
+    with pytest.raises(ArgumentError, match="left out"):
+        as_model(len, "predict_proba")
     with pytest.raises(ArgumentTypeError, match="function on rows"):
         as_model("model.pkl")
     with pytest.raises(ArgumentTypeError, match="class Ridge: make and fit one"):

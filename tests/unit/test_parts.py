@@ -257,3 +257,13 @@ def test_a_killed_run_leaves_whole_parts(tmp_path, files):
     assert sum(parquet.read_table(file).num_rows for file in out.glob("part-*.parquet")) > 0
     assert json.loads((out / "manifest.json").read_text())["budget"] == 22
     assert os.path.exists(out / "manifest.json")
+
+
+def test_parts_may_have_designs_of_their_own(tmp_path):
+    """Rows with designs of their own share nothing in parts either; asking for both is refused."""
+    options = OPTIONS | {"budget": 24, "independent_designs": True}
+    found = polyshap.explain(model, ROWS, BACKGROUND, out=tmp_path / "a", **options)
+    whole = polyshap.explain(model, ROWS, BACKGROUND, **options)
+    assert gathered(found)["shap_age"].to_numpy() == pytest.approx(whole.values[:, 0], abs=1e-12)
+    with pytest.raises(ArgumentError, match="`shared` must be left out"):
+        polyshap.explain(model, ROWS, BACKGROUND, out=tmp_path / "b", shared=True, **options)

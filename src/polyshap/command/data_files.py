@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -116,7 +117,7 @@ def select_columns(
     unknown = [name for name in dropped if name not in table.columns]
     if unknown and strict:
         raise ArgumentError(
-            f"--target-drop must name columns of {argument}. Got {', '.join(unknown)}. "
+            f"--target-drop must name a column of {argument}, and may be repeated. Got {', '.join(unknown)}. "
             f"Columns: {', '.join(table.columns[:20])}."
         )
     table = table.drop(columns=[name for name in dropped if name in table.columns])
@@ -130,7 +131,7 @@ def select_columns(
             f"Missing: {', '.join(missing[:20])}."
         )
     if extra:
-        flags = " ".join(f"--target-drop {name}" for name in extra[:5])
+        flags = " ".join(f"--target-drop {shlex.quote(name)}" for name in extra[:5])
         raise ArgumentError(
             f"{argument} has columns that the model was not fitted on: {', '.join(extra[:20])}. Add: {flags}"
         )

@@ -18,8 +18,9 @@ from polyshap.command.model_files import LoadedModel, Permissions, load_model
 from polyshap.command.output import Run
 from polyshap.errors import ArgumentError, FileFormatError, optional_import
 from polyshap.execution.cache import Cache
-from polyshap.explain import auto_budget, explain
+from polyshap.explainer import Explainer
 from polyshap.models.functions import as_model
+from polyshap.rows.effort import checked_effort
 
 __all__ = ["OUTPUT_SUFFIXES", "run_explain"]
 
@@ -36,19 +37,15 @@ def run_explain(options: Namespace, call: str, say: Callable[[str], None]) -> Ru
     groups = _groups(options.groups)
     loaded = load_model(options.model, Permissions(options.allow_pickle, tuple(options.trust)))
     data = read_table(options.data, "DATA")
+    loaded = loaded.spelled(tuple(data.columns))
     rows = choose_rows(options.rows, len(data))
     table = select_columns(data, loaded.columns, options.target_drop, "DATA")
     background = _background(options, loaded, table)
     X = _prepared(table.iloc[rows], loaded, options.arrays)
     background = _prepared(background, loaded, options.arrays)
-    names = tuple(table.columns)
-    if options.dry_run:
-        _forecast(options, loaded, X, background, say)
-        return None
-    with _cluster(options.scheduler) as executor:
-        explanation = explain(
+    with _cluster(None if options.dry_run else options.scheduler) as executor:
+        explainer = Explainer(
             loaded.model,
-            X,
             background,
             budget=options.budget,
             estimator=options.estimator,
@@ -63,19 +60,20 @@ def run_explain(options: Namespace, call: str, say: Callable[[str], None]) -> Ru
             cache=_kept(options, loaded),
             progress=False if options.quiet else None,
             method=options.method,
-            feature_names=names if isinstance(X, np.ndarray) else None,
+            feature_names=tuple(table.columns) if isinstance(X, np.ndarray) else None,
         )
-    run = Run(explanation, rows)
-    pages = [Path(options.report)] if options.report else []
+        if options.dry_run:
+            _forecast(explainer, X, loaded.kind, say)
+            return None
+        run = Run(explainer(X), rows)
     for path in outputs:
-        if path.suffix == ".html":
-            pages.append(path)
-            continue
-        _write(run, path)
-        say(f"wrote {path}")
-    for path in pages:
-        explanation.report(path, call=call, row_labels=[str(row) for row in rows])
-        say(f"wrote {path}")
+        if path.suffix != ".html":
+            _write(run, path)
+            say(f"wrote {path}")
+    pages = [path for path in outputs if path.suffix == ".html"]
+    for page in [*pages, *([Path(options.report)] if options.report else [])]:
+        run.explanation.report(page, call=call, row_labels=[str(row) for row in rows])
+        say(f"wrote {page}")
     return run
 
 
@@ -118,6 +116,8 @@ def _groups(text: str | None) -> Any:
     """The word one-hot, or a JSON file {"name": ["column", ...]}."""
     if text is None or text == "one-hot":
         return text
+    if not Path(text).is_file():
+        raise ArgumentError(f"--groups must be an existing JSON file, or one-hot. There is no {text!r}.")
     try:
         found = json.loads(Path(text).read_text(encoding="utf-8"))
     except json.JSONDecodeError as error:
@@ -171,21 +171,20 @@ def _outputs(options: Namespace, loaded: LoadedModel) -> int | str | list[int | 
     return chosen or None
 
 
-def _forecast(
-    options: Namespace, loaded: LoadedModel, X: Any, background: Any, say: Callable[[str], None]
-) -> None:
-    """Calls, time and size of a run, from one prediction of the background."""
-    model = as_model(loaded.model, options.method)
-    model.predict(background)
+def _forecast(explainer: Explainer, X: Any, kind: str, say: Callable[[str], None]) -> None:
+    """Calls, time and size of a run whose options were checked; the model is asked for the background."""
+    prepared = explainer.prepared
+    budget, _ = checked_effort(explainer.budget, explainer.tolerance, prepared)
+    task = prepared.bind(prepared.align(X))
     started = time.perf_counter()
-    n_outputs = model.predict(background).shape[1]
-    per_row = (time.perf_counter() - started) / len(background)
-    budget = auto_budget(X.shape[1]) if options.budget == "auto" else options.budget
-    coalitions = len(X) * budget
-    synthetic = coalitions * len(background)
-    size = 3 * 8 * len(X) * X.shape[1] * n_outputs
-    say(f"model: {model.name} ({loaded.kind}), {n_outputs} output{'s'[: n_outputs > 1]}")
-    say(f"rows: {len(X)}, features: {X.shape[1]}, background: {len(background)} rows")
+    prepared.model.predict(explainer.background)
+    per_row = (time.perf_counter() - started) / len(explainer.background)
+    n_rows, n_players, n_fills = len(X), len(prepared.players), task.games.n_fills
+    coalitions = sum(min(budget, 1 << int(n_active)) for n_active in task.active.sum(axis=1))
+    synthetic = coalitions * n_fills
+    size = 3 * 8 * n_rows * n_players * task.n_outputs
+    say(f"model: {prepared.model.name} ({kind}), {task.n_outputs} output{'s'[: task.n_outputs > 1]}")
+    say(f"rows: {n_rows}, features: {n_players}, background: {n_fills} rows")
     say(f"at most {coalitions:,} coalitions ({budget:,} a row), {synthetic:,} synthetic rows")
     say(f"about {synthetic * per_row:.3g} s inside the model ({per_row * 1e6:.3g} µs a row), {size:,} bytes")
 

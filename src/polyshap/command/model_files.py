@@ -14,7 +14,7 @@ import re
 import sys
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,8 @@ class LoadedModel:
         Whether it was fitted on an array without names.
     levels : mapping of str to list
         Levels of its categorical columns, where the file holds them.
+    spell : callable
+        How the model writes the name of a column.
     """
 
     model: Any
@@ -60,6 +62,16 @@ class LoadedModel:
     columns: tuple[str, ...] | None = None
     wants_array: bool = False
     levels: Mapping[str, list[Any]] = field(default_factory=dict)
+    spell: Callable[[str], str] = str
+
+    def spelled(self, names: Sequence[str]) -> LoadedModel:
+        """With the columns named as in these names of a table."""
+        theirs = {self.spell(name): name for name in names}
+        return replace(
+            self,
+            columns=None if self.columns is None else tuple(theirs.get(one, one) for one in self.columns),
+            levels={theirs.get(name, name): levels for name, levels in self.levels.items()},
+        )
 
 
 def load_model(reference: str, permissions: Permissions | None = None) -> LoadedModel:
@@ -123,10 +135,29 @@ def _imported(reference: str) -> LoadedModel:
 
 
 def _described(model: Any, kind: str, **known: Any) -> LoadedModel:
-    """With the columns that the model itself remembers."""
-    columns = known.pop("columns", None) or as_model(model).feature_names
+    """With the columns, and the levels of categories, that the model itself remembers."""
+    wrapped = as_model(model)
+    columns = known.pop("columns", wrapped.feature_names)
     fitted_on_array = columns is None and hasattr(model, "n_features_in_") and kind != "module:function"
-    return LoadedModel(model, kind, columns, known.pop("wants_array", fitted_on_array), **known)
+    return LoadedModel(
+        model,
+        kind,
+        columns,
+        known.pop("wants_array", fitted_on_array),
+        levels=_levels(model),
+        spell=wrapped.spell,
+    )
+
+
+def _levels(model: Any) -> dict[str, list[Any]]:
+    """Levels of the categorical columns of a booster, or of the one in a wrapper with fit and predict."""
+    try:
+        booster = model.get_booster() if hasattr(model, "get_booster") else getattr(model, "booster_", model)
+    except Exception:  # not fitted: the model says so itself when it is asked
+        return {}
+    library = type(booster).__module__.partition(".")[0]
+    found = {"xgboost": _xgboost_levels, "lightgbm": _lightgbm_levels}.get(library)
+    return {} if found is None or type(booster).__name__ != "Booster" else found(booster)
 
 
 def _load_pickle(path: Path, permissions: Permissions) -> LoadedModel:
@@ -180,8 +211,7 @@ def _load_xgboost(path: Path, permissions: Permissions) -> LoadedModel:
     booster = xgboost.Booster()
     # from memory: for a file XGBoost goes by the suffix
     _read(lambda: booster.load_model(bytearray(path.read_bytes())), path, "XGBoost")
-    unnamed = not booster.feature_names
-    return _described(booster, "XGBoost file", wants_array=unnamed, levels=_xgboost_levels(booster))
+    return _described(booster, "XGBoost file", wants_array=not booster.feature_names)
 
 
 def _xgboost_levels(booster: Any) -> dict[str, list[Any]]:
@@ -194,25 +224,30 @@ def _xgboost_levels(booster: Any) -> dict[str, list[Any]]:
 
 def _load_lightgbm(path: Path, permissions: Permissions) -> LoadedModel:
     lightgbm = optional_import("lightgbm", extra="trees", purpose="A LightGBM file")
+    if b"end of trees" not in path.read_bytes():  # LightGBM would end the process
+        raise FileFormatError(f"{str(path)!r} is a damaged LightGBM file: it ends before its last tree.")
     booster = _read(lambda: lightgbm.Booster(model_file=str(path)), path, "LightGBM")
-    names = tuple(booster.feature_name())
-    unnamed = all(re.fullmatch(r"Column_\d+", name) for name in names)
+    return _described(booster, "LightGBM file", wants_array=as_model(booster).feature_names is None)
+
+
+def _lightgbm_levels(booster: Any) -> dict[str, list[Any]]:
     # a numeric column has its range there, "[-1:3]", a categorical one its codes, "0:1:2"
     infos = re.search(r"^feature_infos=(.*)$", booster.model_to_string(), re.MULTILINE)
     kinds = infos[1].split() if infos else []
-    categorical = [name for name, kind in zip(names, kinds, strict=False) if kind[:1] not in ("[", "n")]
+    named = zip(booster.feature_name(), kinds, strict=False)
+    categorical = [name for name, kind in named if kind[:1] not in ("[", "n")]
     levels = booster.pandas_categorical or []
-    known = dict(zip(categorical, levels, strict=True)) if len(categorical) == len(levels) else {}
-    columns = None if unnamed else names
-    return _described(booster, "LightGBM file", columns=columns, wants_array=unnamed, levels=known)
+    return dict(zip(categorical, levels, strict=True)) if len(categorical) == len(levels) else {}
 
 
 def _load_catboost(path: Path, permissions: Permissions) -> LoadedModel:
     catboost = optional_import("catboost", extra="catboost", purpose="A CatBoost file")
-    model = _read(lambda: catboost.CatBoost().load_model(str(path)), path, "CatBoost")
+    with path.open("rb") as file:
+        written = "json" if file.read(1) == b"{" else "cbm"
+    model = _read(lambda: catboost.CatBoost().load_model(str(path), written), path, "CatBoost")
     loss = str((model.get_all_params() or {}).get("loss_function", ""))
     if loss in ("Logloss", "CrossEntropy", "MultiClass", "MultiClassOneVsAll"):
-        model = catboost.CatBoostClassifier().load_model(str(path))
+        model = catboost.CatBoostClassifier().load_model(str(path), written)
     return _described(model, "CatBoost file")
 
 
@@ -245,6 +280,12 @@ def _is_xgboost(head: bytes) -> bool:
     return head.lstrip()[:1] == b"{" and b"learner" in head
 
 
+def _is_catboost(head: bytes) -> bool:
+    """Its binary form, or its JSON, which begins with one of its own keys."""
+    json = re.match(rb'\s*\{\s*"(ctr_data|features_info|model_info|oblivious_trees|trees)"', head)
+    return head.startswith(b"CBM1") or json is not None
+
+
 Loader = Callable[[Path, Permissions], LoadedModel]
 
 # the first row that fits is taken
@@ -252,7 +293,7 @@ _FORMATS: Sequence[tuple[Callable[[bytes], bool], Loader]] = (
     (lambda head: head.startswith(b"PK\x03\x04"), _load_zip),
     (_is_xgboost, _load_xgboost),
     (lambda head: head.startswith((b"tree\n", b"tree\r\n")), _load_lightgbm),
-    (lambda head: head.startswith(b"CBM1"), _load_catboost),
+    (_is_catboost, _load_catboost),
     (_is_pickle, _load_pickle),
     (lambda head: _ONNX.match(head) is not None, _load_onnx),
 )

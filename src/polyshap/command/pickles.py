@@ -78,32 +78,35 @@ def _unpacked(data: bytes) -> bytes:
 def _exact(data: bytes) -> tuple[set[str], int]:
     """Imports up to the first byte that is no opcode, and where that is."""
     found: set[str] = set()
-    memo: dict[int, str | None] = {}
+    memos: list[dict[int, str | None]] = [{}]
     strings: list[str] = []
     last: str | None = None  # the value just pushed, where it is a string
-    end = 0
+    file, end = io.BytesIO(data), 0
     try:
-        for opcode, argument, position in pickletools.genops(io.BytesIO(data)):
-            end, name = position or 0, opcode.name
-            if name in _STRINGS:
-                last = str(argument)
-                strings.append(last)
-            elif name == "MEMOIZE":
-                memo[len(memo)] = last
-            elif name in ("PUT", "BINPUT", "LONG_BINPUT"):
-                memo[int(str(argument))] = last
-            elif name in ("GET", "BINGET", "LONG_BINGET"):
-                last = memo.get(int(str(argument)))
-                if last is not None:
+        while file.tell() < len(data):
+            for opcode, argument, position in pickletools.genops(file):
+                end, name, memo = position or 0, opcode.name, memos[-1]
+                if name in _STRINGS:
+                    last = str(argument)
                     strings.append(last)
-            elif name in ("GLOBAL", "INST"):
-                found.add(str(argument).replace(" ", "."))
-                last = None
-            elif name == "STACK_GLOBAL":
-                found.add(".".join(strings[-2:]) or "?")
-                last = None
-            else:
-                last = None
+                elif name == "MEMOIZE":
+                    memo[len(memo)] = last
+                elif name in ("PUT", "BINPUT", "LONG_BINPUT"):
+                    memo[int(str(argument))] = last
+                elif name in ("GET", "BINGET", "LONG_BINGET"):
+                    last = memo.get(int(str(argument)))
+                    if last is not None:
+                        strings.append(last)
+                else:
+                    last = None
+                if name == "PROTO":  # joblib writes an array of objects as a pickle of its own inside
+                    memos.append({})
+                elif name in ("GLOBAL", "INST"):
+                    found.add(str(argument).replace(" ", "."))
+                elif name == "STACK_GLOBAL":
+                    found.add(".".join(strings[-2:]) or "?")
+            if len(memos) > 1:
+                memos.pop()
     except (ValueError, IndexError, UnicodeDecodeError):
         return found, end
     return found, len(data)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyshap._types import BoolMatrix, FloatArray, IntArray
-from polyshap.errors import ArgumentError, GameShapeError, ModelValueError
+from polyshap.errors import ArgumentError, ArgumentTypeError, GameShapeError, ModelValueError
 from polyshap.execution.shipping import deadline
 
 __all__ = ["Batching", "ComparableRows", "Predict", "SyntheticRows", "ask", "coalition_values", "comparable"]
@@ -53,6 +53,10 @@ class Batching:
     deduplicate: bool | None = None
 
     def __post_init__(self) -> None:
+        for name in ("batch_size", "max_memory"):
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, int | np.integer):
+                raise ArgumentTypeError(f"`{name}` must be a whole number. Got {value!r}.")
         if self.batch_size is not None and self.batch_size < 1:
             raise ArgumentError(f"`batch_size` must be at least 1. Got {self.batch_size}.")
         if self.max_memory < 1 << 20:

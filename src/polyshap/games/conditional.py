@@ -16,7 +16,7 @@ from scipy.special import ndtr, ndtri
 
 from polyshap._types import BoolMatrix, FloatArray
 from polyshap.errors import ArgumentError, ArgumentTypeError
-from polyshap.tables.frames import Table
+from polyshap.tables.arrays import Table
 
 __all__ = ["ConditionalRows", "CopulaScores", "GaussianScores", "numeric_matrix"]
 

@@ -7,7 +7,7 @@ looks at the rows to explain, and `synthetic(i)` is what the model is asked for 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,7 +17,7 @@ from polyshap.errors import ArgumentError
 from polyshap.execution.batching import SyntheticRows
 from polyshap.games.conditional import ConditionalRows, CopulaScores, GaussianScores, numeric_matrix
 from polyshap.games.masking import BackgroundRows, Words, hashed
-from polyshap.tables.frames import Table
+from polyshap.tables.arrays import Table
 
 __all__ = [
     "Bound",
@@ -60,11 +60,13 @@ class TableFilling:
     shares_empty: bool = True
 
     def bind(self, rows: Table) -> Bound:
-        if len(self.table) * len(self.table.names) > _MOST_WORDS:
-            return _LargeBound(self, rows)
-        words = hashed(self.table.codes())
+        table = self.table.holding(rows)
+        filling = replace(self, table=table)
+        if len(table) * len(table.names) > _MOST_WORDS:
+            return _LargeBound(filling, rows)
+        words = hashed(table.codes(table))
         ties = any(len(np.unique(column)) < len(column) for column in words.T)
-        return _TableBound(self, rows, hashed(self.table.codes(rows)), words, ties)
+        return _TableBound(filling, rows, hashed(table.codes(rows)), words, ties)
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +103,7 @@ class _LargeBound:
     @property
     def differs(self) -> BoolMatrix:
         table, first = self.filling.table, self.filling.table.take([0])
-        base, step = first.codes(), max(1, _MOST_WORDS // (8 * len(table.names)))
+        base, step = first.codes(first), max(1, _MOST_WORDS // (8 * len(table.names)))
         constant = np.ones(len(table.names), dtype=bool)
         for start in range(0, len(table), step):
             part = table.take(np.arange(start, min(start + step, len(table))))
@@ -124,8 +126,9 @@ class CustomFilling:
 
     def bind(self, rows: Table) -> _CustomBound:
         first = self.function(rows.take([0]).native, np.ones((1, len(rows.names)), dtype=bool))
-        if len(first) == 0:
-            raise ArgumentError("`imputer` must return one row or more for a coalition. Got none.")
+        if not hasattr(first, "__len__") or len(first) == 0:
+            shown = "none" if hasattr(first, "__len__") else type(first).__name__
+            raise ArgumentError(f"`imputer` must return one row or more for a coalition. Got {shown}.")
         return _CustomBound(self.function, rows, len(first))
 
 
@@ -174,7 +177,8 @@ class ConditionalFilling:
     shares_empty: bool = True
 
     def bind(self, rows: Table) -> _ConditionalBound:
-        return _ConditionalBound(self, numeric_matrix(rows, "X", "conditional"), rows)
+        filling = replace(self, table=self.table.holding(rows))
+        return _ConditionalBound(filling, numeric_matrix(rows, "X", "conditional"), rows)
 
 
 @dataclass(frozen=True, eq=False)

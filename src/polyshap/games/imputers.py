@@ -14,7 +14,7 @@ from polyshap._types import FloatArray
 from polyshap.errors import ArgumentError, ArgumentTypeError
 from polyshap.games.conditional import CopulaScores, GaussianScores, numeric_matrix
 from polyshap.games.fillings import ConditionalFilling, CustomFilling, Filling, RowFunction, TableFilling
-from polyshap.tables.frames import Table
+from polyshap.tables.arrays import Table
 
 __all__ = [
     "Baseline",
@@ -194,7 +194,10 @@ def as_imputer(imputer: object, weights: Sequence[float] | FloatArray | None = N
 def _checked_weights(weights: Sequence[float] | FloatArray | None, n_rows: int) -> FloatArray | None:
     if weights is None:
         return None
-    array: NDArray[np.float64] = np.asarray(weights, dtype=float)
+    try:
+        array: NDArray[np.float64] = np.asarray(weights, dtype=float)
+    except (TypeError, ValueError) as error:
+        raise ArgumentTypeError(f"`weights` must be numbers. Got {weights!r:.60}.") from error
     if array.shape != (n_rows,):
         raise ArgumentError(
             f"`weights` must hold one number for each of the {n_rows} background rows. Got {array.shape}."

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from polyshap._types import BoolMatrix, FloatArray, IntArray
 from polyshap.execution.batching import Batching, Predict, SyntheticRows, coalition_values, comparable
-from polyshap.tables.frames import Table
+from polyshap.tables.arrays import Table
 from polyshap.tables.players import Players
 
 __all__ = ["BackgroundRows", "MaskingGame", "hashed"]

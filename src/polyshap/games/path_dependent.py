@@ -14,7 +14,7 @@ from polyshap._types import BoolMatrix, FloatArray, IntArray
 from polyshap.errors import ArgumentTypeError
 from polyshap.games.tree_models import read_trees
 from polyshap.games.trees import TreeEnsemble, tree_game_values
-from polyshap.tables.frames import Table
+from polyshap.tables.arrays import Table
 from polyshap.tables.players import Players
 
 __all__ = ["PathDependent", "PathDependentGame", "PathDependentGames"]

@@ -86,17 +86,39 @@ class MaskerImputer:
     masker: Any
 
     def __call__(self, row: Any, present: BoolMatrix) -> Any:
-        vector = row[0] if isinstance(row, np.ndarray) else row.to_numpy()[0]
+        vector = row[0] if isinstance(row, np.ndarray) else _vector(row)
         blocks = [_first(self.masker(mask.copy(), vector)) for mask in present]
         # a masker writes into one buffer, so each block was copied
         stacked = np.concatenate([np.asarray(block) for block in blocks])
         if isinstance(row, np.ndarray):
             return stacked.astype(row.dtype, copy=False)
-        return type(row)(stacked, columns=row.columns).astype(row.dtypes)
+        if hasattr(row, "iloc"):  # pandas, whose dtypes hold levels
+            return type(row)(stacked, columns=row.columns).astype(row.dtypes)
+        import narwhals as nw
+
+        frame = nw.from_native(row)
+        columns = dict(zip(frame.columns, stacked.T.tolist(), strict=True))
+        return nw.from_dict(columns, frame.schema, backend=frame.implementation).to_native()
+
+
+def _vector(frame: Any) -> NDArray[Any]:
+    """The first row of a frame of any library, as objects where it is not all numbers."""
+    import narwhals as nw
+
+    values = nw.from_native(frame).row(0)
+    numbers = np.array(values)
+    return numbers if numbers.dtype.kind in "biuf" else np.array(values, dtype=object)
 
 
 def _first(answer: Any) -> NDArray[Any]:
-    return np.array(answer[0] if isinstance(answer, tuple) else answer)
+    block = np.array(answer[0] if isinstance(answer, tuple) else answer)
+    if block.ndim != 2:
+        raise ArgumentTypeError(
+            "`masker` must be a tabular shap masker, such as Independent or Partition, with rows as "
+            "answers. "
+            f"Got an answer of shape {block.shape}."
+        )
+    return block
 
 
 def from_masker(masker: Any) -> MaskerImputer:

@@ -6,6 +6,7 @@ at its methods. It never changes the model and never keeps its rows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
@@ -41,6 +42,8 @@ class Model:
         Most rows to hand over at a time, where the model needs much memory for each.
     output_names_given : bool
         Whether the names are the user's, so that a wrong number of them is a mistake.
+    spell : callable
+        How the model writes the name of a column: LightGBM puts underscores for spaces.
     """
 
     function: RawFunction
@@ -49,6 +52,7 @@ class Model:
     feature_names: tuple[str, ...] | None = None
     rows_per_call: int | None = None
     output_names_given: bool = False
+    spell: Callable[[str], str] = str
 
     def predict(self, rows: Any) -> FloatArray:
         """Predictions (n, n_outputs) of n rows."""
@@ -60,6 +64,8 @@ def numbers(answer: Any, n_rows: int) -> FloatArray:
     for method in ("detach", "cpu", "toarray", "to_numpy"):  # torch twice, sparse matrices, frames
         if not isinstance(answer, np.ndarray) and hasattr(answer, method):
             answer = getattr(answer, method)()
+    if isinstance(answer, np.ma.MaskedArray):
+        answer = np.ma.filled(answer.astype(float), np.nan)
     try:
         array = np.asarray(answer)
         if answer is None or array.dtype.kind in "cMSU":
@@ -109,10 +115,16 @@ def as_model(model: Any, method: Method = "auto", output_names: Sequence[str] | 
             "`model` must be a function on rows, or have predict or predict_proba. "
             f"Got {type(model).__name__}."
         )
+    if method not in ("auto", "predict") and build not in _WITH_METHODS:
+        raise ArgumentError(
+            f"`method` must be left out for a model that is asked in one way only, {type(model).__name__}. "
+            f"Got {method!r}."
+        )
     wrapped = build(model, method)
     if output_names is None:
         return wrapped
-    return replace(wrapped, output_names=tuple(map(str, output_names)), output_names_given=True)
+    given = [output_names] if isinstance(output_names, str) else output_names
+    return replace(wrapped, output_names=tuple(map(str, given)), output_names_given=True)
 
 
 def _is(library: str, *classes: str) -> Callable[[Any], bool]:
@@ -145,8 +157,22 @@ def _estimator(model: Any, method: Method) -> Model:
     function, names = _flatten_outputs(predict, classes)
     seen = getattr(model, "feature_names_in_", None) if _is("sklearn")(model) else None
     return Model(
-        function, f"{type(model).__name__}.{chosen}", names, None if seen is None else tuple(map(str, seen))
+        function,
+        f"{type(model).__name__}.{chosen}",
+        names,
+        None if seen is None else tuple(map(str, seen)),
+        spell=_underscored if _is("lightgbm")(model) else str,
     )
+
+
+def _bound_method(model: Any, method: Method) -> Model:
+    """`model.predict_proba` given in place of the model: the same with its names."""
+    return _estimator(model.__self__, model.__name__)
+
+
+def _is_bound_method(model: Any) -> bool:
+    owner = getattr(model, "__self__", None)
+    return getattr(model, "__name__", "") in METHODS[1:] and _is("sklearn")(owner)
 
 
 def _best_method(model: Any) -> Method:
@@ -184,7 +210,14 @@ def _lightgbm_booster(model: Any, method: Method) -> Model:
         # polars frames: LightGBM reads their columns as arrow
         return model.predict(rows.to_arrow() if hasattr(rows, "to_arrow") else rows)
 
-    return Model(predict, "lightgbm.Booster")
+    # it goes by the order of columns, so a frame's names are checked against its own
+    names = tuple(model.feature_name())
+    unnamed = all(re.fullmatch(r"Column_\d+", name) for name in names)
+    return Model(predict, "lightgbm.Booster", None, None if unnamed else names, spell=_underscored)
+
+
+def _underscored(name: str) -> str:
+    return name.replace(" ", "_")
 
 
 def _catboost_model(model: Any, method: Method) -> Model:
@@ -215,5 +248,7 @@ _ADAPTERS: tuple[tuple[Callable[[Any], bool], Callable[[Any, Method], Model]], .
     (_is("torch", "Module"), _torch_module),
     (_is("onnxruntime", "InferenceSession"), _onnx_session),
     (_has_methods, _estimator),
+    (_is_bound_method, _bound_method),
     (callable, lambda model, method: Model(model, getattr(model, "__name__", type(model).__name__))),
 )
+_WITH_METHODS = (_estimator, _catboost_model)

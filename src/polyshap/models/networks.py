@@ -80,26 +80,64 @@ def _matrix(rows: Any) -> NDArray[Any]:
 def onnx_function(model: Any) -> Callable[[Any], Any]:
     """An ONNX session: one matrix or named columns in, its scores out."""
     inputs, output = model.get_inputs(), _onnx_output(model)
+    size = inputs[0].shape[0] if inputs[0].shape else None
 
     def predict(rows: Any) -> Any:
-        answer = model.run([output], _onnx_feed(inputs, rows))[0]
-        if isinstance(answer, list) and answer and isinstance(answer[0], dict):  # a map of class to score
-            return np.array([list(row.values()) for row in answer])
-        return answer
+        feed, n_rows = _onnx_feed(inputs, rows), len(rows)
+        if not isinstance(size, int):
+            return _scores(model.run([output], feed)[0])
+        # exported with a fixed number of rows: the last piece is filled up with copies of its last row
+        pieces = (np.minimum(np.arange(start, start + size), n_rows - 1) for start in range(0, n_rows, size))
+        answers = [
+            _scores(model.run([output], {name: column[piece] for name, column in feed.items()})[0])
+            for piece in pieces
+        ]
+        return np.concatenate(answers)[:n_rows]
 
     return predict
 
 
+def _scores(answer: Any) -> Any:
+    """A map of class to score for each row becomes a matrix."""
+    if isinstance(answer, list) and answer and isinstance(answer[0], dict):
+        return np.array([list(row.values()) for row in answer])
+    return answer
+
+
 def _onnx_feed(inputs: Sequence[Any], rows: Any) -> dict[str, NDArray[Any]]:
-    """One matrix, or one column for each named input."""
+    """One matrix, or its columns cut up for several inputs; of a frame those of the inputs' names."""
     kinds = [_ONNX_TYPES.get(given.type, np.float32) for given in inputs]
     if len(inputs) == 1:
         return {inputs[0].name: _matrix(rows).astype(kinds[0])}
-    columns = list(rows.T) if isinstance(rows, np.ndarray) else [rows[given.name] for given in inputs]
+    if isinstance(rows, np.ndarray):
+        parts = _cut(inputs, rows)
+    elif missing := [given.name for given in inputs if given.name not in _names(rows)]:
+        raise ArgumentError(
+            "`X` must have columns named like the inputs of the ONNX session. "
+            f"Missing: {', '.join(missing)}. An array is cut up in the order of the inputs."
+        )
+    else:
+        parts = [np.asarray(rows[given.name]).reshape(-1, 1) for given in inputs]
     return {
-        given.name: np.asarray(column).astype(kind).reshape(-1, 1)
-        for given, column, kind in zip(inputs, columns, kinds, strict=True)
+        given.name: (part[:, 0] if len(given.shape) == 1 else part).astype(kind)
+        for given, part, kind in zip(inputs, parts, kinds, strict=True)
     }
+
+
+def _names(frame: Any) -> list[str]:
+    return list(frame.column_names if hasattr(frame, "column_names") else frame.columns)  # pyarrow, others
+
+
+def _cut(inputs: Sequence[Any], rows: NDArray[Any]) -> list[NDArray[Any]]:
+    """As many columns as each input is wide, in the order of the inputs."""
+    widths = [one.shape[1] if len(one.shape) > 1 and isinstance(one.shape[1], int) else 1 for one in inputs]
+    if sum(widths) != rows.shape[1]:
+        shown = ", ".join(f"{one.name} ({width})" for one, width in zip(inputs, widths, strict=True))
+        raise ArgumentError(
+            f"`X` must have {sum(widths)} columns for the inputs of the ONNX session, {shown}. "
+            f"Got {rows.shape[1]}."
+        )
+    return np.split(rows, np.cumsum(widths)[:-1], axis=1)
 
 
 def _onnx_output(session: Any) -> str:

@@ -20,6 +20,7 @@ def assemble(
     prepared: Prepared,
     task: Task,
     results: Sequence[RowResult],
+    *,
     details: dict[str, float | str | FloatArray],
     seconds: dict[str, float],
     rows: IntArray | None = None,

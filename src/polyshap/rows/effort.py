@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Real
+
 from polyshap.errors import ArgumentError
 from polyshap.estimation import choose
 from polyshap.estimators.adaptive import Adaptive
@@ -23,8 +25,8 @@ def checked_effort(
 ) -> tuple[int, float | None]:
     """Calls at most, and the tolerance at which a row may stop before."""
     n_players = len(prepared.players)
-    if tolerance is not None and not 0 < tolerance < 1:
-        raise ArgumentError(f"`tolerance` must be a share between 0 and 1. Got {tolerance}.")
+    if tolerance is not None and not (isinstance(tolerance, Real) and 0 < tolerance < 1):
+        raise ArgumentError(f"`tolerance` must be a share between 0 and 1. Got {tolerance!r}.")
     if not isinstance(budget, str):
         budget = check_budget(budget)
         chosen = choose(prepared.estimator, n_players, budget)

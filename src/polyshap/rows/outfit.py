@@ -19,7 +19,8 @@ from polyshap.execution.store import ValueStore
 from polyshap.models.functions import numbers
 from polyshap.rows.jobs import CachedGames
 from polyshap.rows.prepared import MaskedGames, Prepared, Task
-from polyshap.tables.frames import ArrayTable, FrameTable
+from polyshap.tables.arrays import ArrayTable
+from polyshap.tables.frames import FrameTable
 
 __all__ = ["games_of", "outfitted"]
 

@@ -20,9 +20,11 @@ from polyshap.execution.part_files import PartFolder, parquet
 from polyshap.execution.progress import track
 from polyshap.execution.workers import run_stream
 from polyshap.explanation import Explanation
+from polyshap.rows.explaining import explain_prepared
 from polyshap.rows.prepared import Prepared
 from polyshap.rows.rowwise import Plan
-from polyshap.tables.frames import ArrayTable, FrameTable, Table
+from polyshap.tables.arrays import ArrayTable, Table
+from polyshap.tables.frames import FrameTable
 
 __all__ = [
     "Part",
@@ -95,8 +97,6 @@ class PartWork:
     folder: str
 
     def __call__(self, part: Part) -> int:
-        from polyshap.explain import explain_prepared
-
         rows = part.rows if part.file is None else _read(part, self.prepared.background)
         try:
             found = explain_prepared(

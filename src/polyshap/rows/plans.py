@@ -6,6 +6,7 @@ A design is data-free and drawn once for each number of active players, so all r
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -56,7 +57,7 @@ class Plan:
     def n_evaluations(self) -> int:
         return len(self.design) + 2
 
-    @property
+    @cached_property
     def most_evaluations(self) -> int:
         """Those of the design, or the budget where the estimator may ask for more than its first design."""
         return self.budget if extends(self.estimator) else self.n_evaluations

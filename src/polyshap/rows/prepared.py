@@ -11,14 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polyshap._types import BoolMatrix, Estimator, FloatArray, IntArray
-from polyshap.errors import ArgumentError
+from polyshap.errors import ArgumentError, ArgumentTypeError
 from polyshap.execution.batching import Batching, ask, coalition_values
 from polyshap.games.fillings import Bound, Filling
 from polyshap.games.imputers import Imputer, as_imputer
 from polyshap.games.masking import MaskingGame
 from polyshap.games.path_dependent import PathDependent, PathDependentGames
 from polyshap.models.functions import Method, Model, as_model
-from polyshap.tables.frames import ArrayTable, FrameTable, Table, read
+from polyshap.tables.arrays import ArrayTable, Table
+from polyshap.tables.frames import FrameTable, read
 from polyshap.tables.players import Groups, Players, as_players
 
 __all__ = ["MaskedGames", "Outputs", "Prepared", "Task", "prepare"]
@@ -54,7 +55,7 @@ class Prepared:
 
     def align(self, X: Any) -> Table:
         """Rows with the columns, order and dtypes of the background."""
-        return _align(read(X, "X", self._given_names(X)), self.background)[0]
+        return self.background.aligned(read(X, "X", self._given_names(X)), "X")
 
     def _given_names(self, X: Any) -> tuple[str, ...] | None:
         width = getattr(X, "shape", (0, 0))[-1]
@@ -97,12 +98,16 @@ class Prepared:
         if self.outputs is None:
             return tuple(range(width)), labels if width > 1 else names, width == 1
         single = isinstance(self.outputs, str | int | np.integer)
+        if not single and not isinstance(self.outputs, Sequence | np.ndarray):
+            raise ArgumentTypeError(
+                f"`outputs` must be a name, a number or a list of them. Got {type(self.outputs).__name__}."
+            )
         wanted = [self.outputs] if single else list(self.outputs)  # type: ignore[arg-type]
         chosen = []
         for one in wanted:
             if isinstance(one, str) and one in labels:
                 chosen.append(labels.index(one))
-            elif isinstance(one, int | np.integer) and -width <= one < width:
+            elif isinstance(one, int | np.integer) and not isinstance(one, bool) and -width <= one < width:
                 chosen.append(int(one) % width)
             else:
                 raise ArgumentError(
@@ -196,11 +201,6 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def _align(rows: Table, background: Table) -> tuple[Table, Table]:
-    assert isinstance(background, ArrayTable | FrameTable)
-    return background.aligned(rows, "X")
-
-
 def prepare(
     model: Any,
     background: Any,
@@ -253,14 +253,15 @@ def _check_names(model: Model, table: Table) -> None:
     """Columns against the names the model was fitted on."""
     if model.feature_names is None or not isinstance(table, FrameTable):
         return
-    missing = [name for name in model.feature_names if name not in table.names]
-    extra = [name for name in table.names if name not in model.feature_names]
+    names = tuple(map(model.spell, table.names))
+    missing = [name for name in model.feature_names if name not in names]
+    extra = [name for name in names if name not in model.feature_names]
     if missing or extra:
         raise ArgumentError(
             f"`background` must have the columns that the model was fitted on. Missing: {missing or 'none'}. "
             f"Not known to the model: {extra or 'none'}."
         )
-    if model.feature_names != table.names:
+    if model.feature_names != names:
         raise ArgumentError(
             "`background` must have its columns in the order that the model was fitted on: "
             f"{', '.join(model.feature_names)}. Use background[list(names)]."

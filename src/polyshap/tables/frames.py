@@ -1,7 +1,5 @@
-"""Tables at the boundary: arrays and data frames behind one small interface, dtypes kept.
+"""Tables at the boundary: a user's array or data frame is read as a table that keeps its dtypes.
 
-A table is read once, compared with the background once, and from then on only mixed: synthetic row u takes
-its columns from the explained row where `present[u]` says so and from background row `fill[u]` elsewhere.
 Frames go through narwhals: the explained row is stacked on the background and each column is gathered with
 one integer index, which changes no dtype, no category and no order.
 """
@@ -11,45 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polyshap._types import BoolMatrix, IntArray
+from polyshap._types import BoolMatrix, FloatArray, IntArray
 from polyshap.errors import ArgumentError, ArgumentTypeError
-from polyshap.tables.columns import Words, as_column, bits, column_values, object_codes
+from polyshap.tables.arrays import ArrayTable, Table, filled, mixed_kinds
+from polyshap.tables.columns import Words, as_column, bits, codes, column_values, numpy_kind, suited
 
-__all__ = ["ArrayTable", "FrameTable", "Table", "read"]
-
-
-class Table(Protocol):
-    """Rows of one user, as an array or as a frame."""
-
-    @property
-    def names(self) -> tuple[str, ...]: ...
-    @property
-    def native(self) -> Any: ...
-    @property
-    def row_bytes(self) -> int: ...
-    def __len__(self) -> int: ...
-    def take(self, rows: Sequence[int] | IntArray) -> Table:
-        """These rows, in this order."""
-
-    def mix(self, row: Table, present: BoolMatrix, fill: IntArray) -> Any:
-        """Synthetic rows (u, n_columns), as the model takes them: `row` where present, else self[fill]."""
-
-    def block(self, row: Table, present: BoolMatrix) -> Any:
-        """Every coalition with every background row, coalition by coalition."""
-
-    def codes(self, other: Table | None = None) -> Words:
-        """Numbers that are equal in a column exactly where the values are, for self or for `other`."""
-
-    def columns(self) -> tuple[NDArray[Any], ...]:
-        """Each column as an array, for display and for statistics."""
-
-    def with_columns(self, columns: Sequence[NDArray[Any]]) -> Any:
-        """A native table like this one with other numbers in its columns."""
+__all__ = ["FrameTable", "read"]
 
 
 def read(data: Any, argument: str, names: Sequence[str] | None = None) -> Table:
@@ -76,11 +46,22 @@ def read(data: Any, argument: str, names: Sequence[str] | None = None) -> Table:
         raise ArgumentTypeError(f"`{argument}` must hold numbers, text or dates. Got dtype {array.dtype}.")
     if len(array) == 0:
         raise ArgumentError(f"`{argument}` must hold at least one row. Got an empty table.")
-    if names is not None and len(names) != array.shape[1]:
+    return ArrayTable(array, _array_names(names, array.shape[1]))
+
+
+def _array_names(names: Sequence[str] | None, n_columns: int) -> tuple[str, ...]:
+    if names is None:
+        return tuple(f"x{j}" for j in range(n_columns))
+    if isinstance(names, str):
+        raise ArgumentTypeError(f"`feature_names` must be a list of names. Got the text {names!r}.")
+    found = tuple(map(str, names))
+    if len(found) != n_columns:
         raise ArgumentError(
-            f"`feature_names` must hold one name for each of the {array.shape[1]} columns. Got {len(names)}."
+            f"`feature_names` must hold one name for each of the {n_columns} columns. Got {len(found)}."
         )
-    return ArrayTable(array, tuple(names) if names else tuple(f"x{j}" for j in range(array.shape[1])))
+    if twice := sorted({name for name in found if found.count(name) > 1}):
+        raise ArgumentError(f"`feature_names` must be different. Got {', '.join(twice[:5])} more than once.")
+    return found
 
 
 def _wanted(argument: str, data: object) -> str:
@@ -95,73 +76,6 @@ def _is_frame(data: object) -> bool:
 
 
 _FRAME_LIBRARIES = ("pandas", "polars", "pyarrow", "modin", "cudf", "duckdb", "dask", "pyspark", "ibis")
-
-
-@dataclass(frozen=True, eq=False)
-class ArrayTable:
-    """A numpy array (n_rows, n_columns) of one dtype."""
-
-    native: NDArray[Any]
-    names: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return len(self.native)
-
-    @property
-    def row_bytes(self) -> int:
-        return int(self.native.itemsize * self.native.shape[1])
-
-    def take(self, rows: Sequence[int] | IntArray) -> ArrayTable:
-        return ArrayTable(self.native[np.asarray(rows, dtype=np.intp)], self.names)
-
-    def mix(self, row: Table, present: BoolMatrix, fill: IntArray) -> NDArray[Any]:
-        rows = self.native.take(fill, axis=0)
-        np.copyto(rows, row.native, where=present)
-        return rows
-
-    def block(self, row: Table, present: BoolMatrix) -> NDArray[Any]:
-        n_columns = self.native.shape[1]
-        return np.where(present[:, None, :], row.native, self.native[None]).reshape(-1, n_columns)
-
-    def codes(self, other: Table | None = None) -> Words:
-        array = (other or self).native
-        if array.dtype.kind in "OUS":
-            return object_codes([*self.native.T], None if other is None else [*array.T])
-        return bits(array)
-
-    def columns(self) -> tuple[NDArray[Any], ...]:
-        return tuple(self.native.T)
-
-    def with_columns(self, columns: Sequence[NDArray[Any]]) -> NDArray[Any]:
-        return np.stack(columns, axis=1).astype(self.native.dtype)
-
-    def aligned(self, rows: Table, argument: str) -> tuple[ArrayTable, ArrayTable]:
-        """`rows` and this background with equal dtypes, or a message that says what does not fit."""
-        if not isinstance(rows, ArrayTable):
-            raise _mixed_kinds(rows, argument)
-        if len(rows.names) != len(self.names):
-            raise ArgumentError(
-                f"`{argument}` must have the {len(self.names)} columns of `background`. "
-                f"Got {len(rows.names)} columns."
-            )
-        array, background = rows.native, self.native
-        if array.dtype != background.dtype:
-            if not np.can_cast(array.dtype, background.dtype, "same_kind"):
-                if {array.dtype.kind, background.dtype.kind} - set("biuf"):
-                    raise ArgumentTypeError(
-                        f"`{argument}` must have the dtype of `background`, {background.dtype}. "
-                        f"Got {array.dtype}."
-                    )
-                background = background.astype(np.result_type(array, background))
-            array = array.astype(background.dtype)
-        return ArrayTable(array, self.names), ArrayTable(background, self.names)
-
-
-def _mixed_kinds(rows: Table, argument: str) -> ArgumentTypeError:
-    return ArgumentTypeError(
-        f"`{argument}` and `background` must be of one kind, both arrays or frames of one library. Got "
-        f"{type(rows.native).__module__.partition('.')[0]} {type(rows.native).__name__} for `{argument}`."
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,10 +108,9 @@ class FrameTable:
     def mix(self, row: Table, present: BoolMatrix, fill: IntArray) -> Any:
         import narwhals as nw
 
-        if self._plain is not None and isinstance(row, FrameTable) and row._plain is not None:
-            rows = self._plain.take(fill, axis=0)
-            np.copyto(rows, row._plain, where=present)
-            return self._wrap(rows)
+        plain = self._both_plain(row)
+        if plain is not None:
+            return self._wrap(filled(plain[0], plain[1].take(fill, axis=0), present))
         assert isinstance(row, FrameTable)
         stacked = _reset(nw.concat([row.frame, self.frame], how="vertical"))
         background = fill + 1  # row 0 is the explained one
@@ -209,7 +122,18 @@ class FrameTable:
 
     def block(self, row: Table, present: BoolMatrix) -> Any:
         n_fills = len(self)
-        return self.mix(row, np.repeat(present, n_fills, axis=0), np.tile(np.arange(n_fills), len(present)))
+        plain = self._both_plain(row)
+        if plain is None:
+            fill = np.tile(np.arange(n_fills), len(present))
+            return self.mix(row, np.repeat(present, n_fills, axis=0), fill)
+        rows = filled(plain[0], plain[1][None], present[:, None, :])
+        return self._wrap(rows.reshape(-1, rows.shape[2]))
+
+    def _both_plain(self, row: Table) -> tuple[NDArray[Any], NDArray[Any]] | None:
+        """The row and this background as arrays, where both are."""
+        if self._plain is None or not isinstance(row, FrameTable) or row._plain is None:
+            return None
+        return row._plain, self._plain
 
     @cached_property
     def _plain(self) -> NDArray[Any] | None:
@@ -223,16 +147,18 @@ class FrameTable:
     def _wrap(self, rows: NDArray[Any]) -> Any:
         return type(self.native)(rows, columns=self.native.columns, copy=False)
 
-    def codes(self, other: Table | None = None) -> Words:
-        mine = self.columns()
-        theirs = mine if other is None else other.columns()
-        out = np.empty((len(theirs[0]), len(mine)), dtype=np.uint64)
-        for j, (own, asked) in enumerate(zip(mine, theirs, strict=True)):
-            if own.dtype.kind in "biufMm" and asked.dtype == own.dtype:
-                out[:, j] = bits(asked[:, None])[:, 0]
-            else:
-                out[:, j] = object_codes([own], None if other is None else [asked])[:, 0]
-        return out
+    def codes(self, other: Table) -> Words:
+        assert isinstance(other, FrameTable)
+        plain = self._both_plain(other)
+        if plain is not None:  # by the dtype, too: the rows were cast to it
+            return bits(plain[0])
+        found = [
+            codes(self.frame.get_column(name), other.frame.get_column(name)) for name in self.frame.columns
+        ]
+        return np.stack(found, axis=1)
+
+    def holding(self, rows: Table) -> FrameTable:
+        return self  # rows are cast to the dtypes of the background, or refused
 
     def columns(self) -> tuple[NDArray[Any], ...]:
         return self._columns
@@ -241,22 +167,21 @@ class FrameTable:
     def _columns(self) -> tuple[NDArray[Any], ...]:
         return tuple(column_values(self.frame.get_column(name)) for name in self.frame.columns)
 
-    def with_columns(self, columns: Sequence[NDArray[Any]]) -> Any:
+    def with_columns(self, columns: Sequence[FloatArray]) -> Any:
         import narwhals as nw
 
         backend = self.frame.implementation
         series = [
-            nw.new_series(name, np.ascontiguousarray(values), backend=backend)
-            for name, values in zip(self.frame.columns, columns, strict=True)
+            nw.new_series(name, np.ascontiguousarray(suited(values, numpy_kind(kind))), backend=backend)
+            for (name, kind), values in zip(self.frame.schema.items(), columns, strict=True)
         ]
-        made = _join(series)
         cast = [nw.col(name).cast(kind) for name, kind in self.frame.schema.items()]
-        return made.with_columns(*cast).to_native()
+        return _join(series).with_columns(*cast).to_native()
 
-    def aligned(self, rows: Table, argument: str) -> tuple[FrameTable, FrameTable]:
+    def aligned(self, rows: Table, argument: str) -> FrameTable:
         """`rows` with the columns, order and dtypes of this background."""
         if not isinstance(rows, FrameTable) or rows.frame.implementation != self.frame.implementation:
-            raise _mixed_kinds(rows, argument)
+            raise mixed_kinds(rows, argument)
         missing = [name for name in self.frame.columns if name not in rows.frame.columns]
         extra = [name for name in rows.frame.columns if name not in self.frame.columns]
         if missing or extra:
@@ -272,7 +197,7 @@ class FrameTable:
             frame = frame.with_columns(
                 as_column(frame.get_column(name), self.frame.get_column(name), argument)
             )
-        return FrameTable(_reset(frame), argument), self
+        return FrameTable(_reset(frame), argument)
 
 
 def _read_frame(data: Any, argument: str) -> FrameTable:

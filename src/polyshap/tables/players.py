@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from polyshap._types import BoolMatrix, IntArray
 from polyshap.errors import ArgumentError, ArgumentTypeError
-from polyshap.tables.frames import Table
+from polyshap.tables.arrays import Table
 
 __all__ = ["Groups", "Players", "as_players", "one_hot_groups"]
 
