@@ -140,12 +140,21 @@ def test_the_sampling_baselines_are_no_worse_than_published(name):
 
 @pytest.mark.statistical
 def test_regression_msr_is_at_or_below_the_published_mean():
-    """On at least 11 of 14 games, for the published residuals sit on wrong coalitions."""
-    below = {}
+    """On at least 11 of 14 games, for the published residuals sit on wrong coalitions.
+
+    On the published coalitions: other seeds move a mean by more than the residuals do, and by 1.7 on paired
+    Bike, with the authors' sampler as with ours.
+    """
+    pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    below = {True: [], False: []}
     for name in TASK_NAMES:
-        for key, cell in cells_of(name, ("regression-msr",), seeds=(0,), seeding="own").items():
-            figure = published()["csv", key[2], name, key[3], "regression-msr"]
-            below.setdefault(key[2], []).append(cell.metrics["mse"].mean <= figure.mean)
+        task, instances = TASKS[name], load_instances(name)
+        budgets = [budget for budget in task.budgets if budget <= task.table_budget]
+        for paired, found in below.items():
+            seen = replay(instances.game(range(30)), task.n_players, paired, budgets)
+            values = RegressionMSR(engines=("xgboost",)).fit(seen).values
+            figure = published()["csv", paired, name, task.table_budget, "regression-msr"]
+            found.append(np.mean((values.T - instances.exact) ** 2) <= figure.mean)
     assert sum(below[True]) >= 11
     assert sum(below[False]) >= 11
 
