@@ -14,6 +14,10 @@ from polyshap.benchmark.published import published, tolerance
 from polyshap.benchmark.run import execute
 from polyshap.benchmark.runtime import fit_lines, measure
 from polyshap.benchmark.tasks import TASKS
+from polyshap.estimators.polyshap import PolySHAP
+from polyshap.estimators.regression_msr import RegressionMSR
+from polyshap.frontiers import KAdditive
+from reference_paper import replay
 from tables import data_folder
 
 pytestmark = [pytest.mark.data]
@@ -59,6 +63,48 @@ def test_exact_values_are_the_stored_ones(name, data):
     assert np.abs(ends - [stored["empty"], stored["full"]]).max() < 1e-12 * scale
 
 
+@pytest.mark.filterwarnings("ignore::polyshap.errors.RankWarning")  # nine calls, of which seven are rows
+@pytest.mark.parametrize(
+    ("name", "paired", "budget"),
+    [("Housing", True, 9), ("Housing", True, 176), ("ViT9", False, 10), ("ViT9", False, 331)],
+)
+def test_published_coalitions_give_the_published_digits(name, paired, budget):
+    """On the coalitions and weights of the authors' sampler 1-PolySHAP has their error, to 1e-6."""
+    task, instances = TASKS[name], load_instances(name)
+    budgets = [other for other in task.budgets if other <= budget]
+    seen = replay(instances.game(range(30)), task.n_players, paired, budgets)
+    values = PolySHAP(KAdditive(1)).fit(seen).values
+    errors = np.mean((values.T - instances.exact) ** 2, axis=1)
+    assert np.mean(errors) == pytest.approx(published()["csv", paired, name, budget, "polyshap-1"].mean, 1e-6)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize(
+    ("name", "paired", "mended"),
+    [
+        ("Forest", True, 9.67e-6),
+        ("Adult", True, 4.68e-8),
+        ("DistilBERT", True, 3.68e-5),
+        ("ViT16", True, 2.67e-6),
+        ("ViT16", False, 6.77e-6),
+    ],
+)
+def test_regression_msr_on_published_coalitions_is_the_mended_one(name, paired, mended):
+    """With the authors' coalitions it has at most the error of their code with mended residuals.
+
+    Measured for the budgets and the ten instances of the tables. It is the same to three digits where the
+    labels have the game's own scale; here they are enlarged, which helps where values are small (Adult).
+    """
+    pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    task, instances = TASKS[name], load_instances(name)
+    ends = np.log10(task.n_players + 1), np.log10(min(2**task.n_players, 20_000))
+    budgets = np.logspace(*ends, 10).astype(int)
+    last = next(m for m in budgets if m >= task.table_budget - 1)  # they were truncated, not rounded
+    seen = replay(instances.game(range(10)), task.n_players, paired, budgets[budgets <= last].tolist())
+    values = RegressionMSR(engines=("xgboost",)).fit(seen).values
+    assert np.mean((values.T - instances.exact[:10]) ** 2) < 1.03 * mended
+
+
 @pytest.mark.statistical
 @pytest.mark.parametrize("name", TASK_NAMES)
 def test_the_polyshap_family_is_within_the_measured_spread(name):
@@ -94,12 +140,21 @@ def test_the_sampling_baselines_are_no_worse_than_published(name):
 
 @pytest.mark.statistical
 def test_regression_msr_is_at_or_below_the_published_mean():
-    """On at least 11 of 14 games, for the published residuals sit on wrong coalitions."""
-    below = {}
+    """On at least 11 of 14 games, for the published residuals sit on wrong coalitions.
+
+    On the published coalitions: other seeds move a mean by more than the residuals do, and by 1.7 on paired
+    Bike, with the authors' sampler as with ours.
+    """
+    pytest.importorskip("xgboost", reason="XGBoost is not installed")
+    below = {True: [], False: []}
     for name in TASK_NAMES:
-        for key, cell in cells_of(name, ("regression-msr",), seeds=(0,), seeding="own").items():
-            figure = published()["csv", key[2], name, key[3], "regression-msr"]
-            below.setdefault(key[2], []).append(cell.metrics["mse"].mean <= figure.mean)
+        task, instances = TASKS[name], load_instances(name)
+        budgets = [budget for budget in task.budgets if budget <= task.table_budget]
+        for paired, found in below.items():
+            seen = replay(instances.game(range(30)), task.n_players, paired, budgets)
+            values = RegressionMSR(engines=("xgboost",)).fit(seen).values
+            figure = published()["csv", paired, name, task.table_budget, "regression-msr"]
+            found.append(np.mean((values.T - instances.exact) ** 2) <= figure.mean)
     assert sum(below[True]) >= 11
     assert sum(below[False]) >= 11
 

@@ -6,7 +6,7 @@ import math
 import pytest
 
 from polyshap.benchmark.records import Record, RecordFile, read_records
-from polyshap.errors import FileFormatError, StorageError
+from polyshap.errors import ArgumentError, FileFormatError, StorageError
 
 
 def record(instance, **changes):
@@ -109,6 +109,14 @@ def test_a_disk_that_takes_a_part_is_asked_for_the_rest(tmp_path):
             RecordFile(file.path, file.keys, Short(file.stream, 2)).append([record(1)])
         file.append([record(2)])
     assert [item.key for item in read_records(path)] == [record(0).key, record(2).key]
+
+
+def test_records_are_a_file(tmp_path):
+    """A folder or a device is refused; reading a device could never end."""
+    with pytest.raises(
+        ArgumentError, match=r"`records` must be a file. Got .*, which is a folder or a device"
+    ):
+        write(tmp_path, 0)
 
 
 def test_two_runs_cannot_write_to_one_file(tmp_path):

@@ -172,8 +172,14 @@ def test_missing_data_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.setenv("POLYSHAP_DATA", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     load_instances.cache_clear()
-    with pytest.raises(MissingDataError, match=r"games/cifar10/01.npz.*set POLYSHAP_DATA"):
+    with pytest.raises(
+        MissingDataError, match=r"01.npz.*polyshap bench cifar10 MODEL IMAGES.*set POLYSHAP_DATA"
+    ):
         load_instances("CIFAR10")
+    with pytest.raises(
+        MissingDataError, match=r"vit9/01.npz is in none.*github.com/mmschlk/shapiq.*put it at"
+    ):
+        load_instances("ViT9")
     load_instances.cache_clear()
 
 

@@ -83,6 +83,60 @@ def test_refits_in_parallel_give_the_same_values():
     assert np.array_equal(games[0](coalitions), games[1](coalitions))
 
 
+def test_rows_keep_their_kind():
+    """Frames of any library reach a pipeline by column name, sparse matrices stay sparse; values agree."""
+    compose = pytest.importorskip("sklearn.compose", reason="scikit-learn is not installed")
+    linear_model = pytest.importorskip("sklearn.linear_model")
+    pandas = pytest.importorskip("pandas", reason="pandas is not installed")
+    polars = pytest.importorskip("polars", reason="polars is not installed")
+    from scipy import sparse
+    from sklearn.pipeline import make_pipeline
+
+    X, y = points(6, 7, n_classes=2)
+    by_name = make_pipeline(
+        compose.make_column_transformer(("passthrough", ["a", "b"])), linear_model.LogisticRegression()
+    )
+    coalitions = enumerate_all(6)[::5]
+    expected = data_valuation_game(linear_model.LogisticRegression(), X, y, X, y)(coalitions)
+    columns = dict(zip("ab", X.T, strict=True))
+    for frame in (pandas.DataFrame(columns, index=list("uvwxyz")), polars.DataFrame(columns)):
+        game = data_valuation_game(by_name, frame, pandas.Series(y), frame, y)
+        assert game(coalitions) == pytest.approx(expected)
+    rows = sparse.coo_array(X)
+    game = data_valuation_game(linear_model.LogisticRegression(), rows, y, rows, y)
+    assert game(coalitions) == pytest.approx(expected)
+
+
+def test_metrics_go_by_name_too():
+    """A name is the scorer of that name; a wrong one is answered with the nearest."""
+    metrics = pytest.importorskip("sklearn.metrics", reason="scikit-learn is not installed")
+    model = pytest.importorskip("sklearn.linear_model").LogisticRegression()
+    X, y = points(6, 8, n_classes=2)
+    coalitions = enumerate_all(6)[::7]
+    named, given = (
+        data_valuation_game(model, X, y, X, y, metric=metric)
+        for metric in ("neg_log_loss", metrics.get_scorer("neg_log_loss"))
+    )
+    assert np.array_equal(named(coalitions), given(coalitions))
+    with pytest.raises(ArgumentError, match=r"`metric` must be .* Got 'acuracy'. Did you mean 'accuracy'"):
+        data_valuation_game(model, X, y, X, y, metric="acuracy")
+
+
+def test_data_that_the_model_refuses():
+    """Five neighbours among three rows: an error that says what to do, or worth nothing on request."""
+    neighbors = pytest.importorskip("sklearn.neighbors", reason="scikit-learn is not installed")
+    X, y = points(8, 9, n_classes=2)
+    few = np.array([[True] * 3 + [False] * 5])
+    model = neighbors.KNeighborsClassifier(5)
+    assert len(set(y[:3])) == 2
+    with pytest.raises(
+        ArgumentError, match=r"on 3 of 8 training rows: Expected n_neighbors.*on_error='empty'"
+    ):
+        data_valuation_game(model, X, y, X, y)(few)
+    game = data_valuation_game(model, X, y, X, y, empty_value=0.25, on_error="empty")
+    assert game(few).tolist() == [0.25]
+
+
 def test_bad_arguments_are_named():
     """What breaks a rule is named with the rule."""
     model = pytest.importorskip("sklearn.linear_model").LinearRegression()
@@ -93,5 +147,13 @@ def test_bad_arguments_are_named():
         data_valuation_game(model, X, y, X, y, groups=[0])
     with pytest.raises(ArgumentError, match="as many rows"):
         data_valuation_game(model, X, y[:3], X, y)
+    with pytest.raises(ArgumentError, match="`X_test` and `y_test` must have as many rows"):
+        data_valuation_game(model, X, y, X, y[:2])
+    with pytest.raises(ArgumentError, match="`on_error` must be 'raise' or 'empty'"):
+        data_valuation_game(model, X, y, X, y, on_error="ignore")
+    with pytest.raises(ArgumentError, match="as many columns, and at least one row"):
+        NeighbourGame.of(X, y, X[:, :1], y)
+    with pytest.raises(ArgumentError, match="as many columns, and at least one row"):
+        NeighbourGame.of(X, y, X[:0], y[:0])
     with pytest.raises(ArgumentError, match="`n_neighbors` must be at least 1"):
         NeighbourGame.of(X, y, X, y, 0)

@@ -77,6 +77,8 @@ def test_outputs_are_chosen():
     assert np.array_equal(image_game(model, image, owner, output=0)(rows), everything[:, 0])
     with pytest.raises(ArgumentError, match=r"`output` must lie in 0..2"):
         image_game(model, image, owner, output=3)
+    with pytest.raises(ArgumentError, match=r"`output` must be a column, 'predicted' or None. Got 'best'"):
+        image_game(model, image, owner, output="best")
 
 
 def test_superpixels_are_a_player_map():
@@ -87,6 +89,10 @@ def test_superpixels_are_a_player_map():
     owner = superpixels(image, 4)
     assert sorted(np.unique(owner)) == list(range(owner.max() + 1))
     assert not set(owner[:, :10].ravel()) & set(owner[:, 10:].ravel())
+    with pytest.raises(ArgumentError, match="`n_players` must be at least 1"):
+        superpixels(image, 0)
+    with pytest.raises(ArgumentError, match=r"`image` must have shape \(height, width, channels\)"):
+        superpixels(image[0, 0], 2)
 
 
 @pytest.mark.parametrize(
@@ -181,6 +187,16 @@ class TestModules:
             image_game(module, image, owner, precision="double")
         with pytest.raises(ArgumentError, match="`precision` must go with a PyTorch module"):
             image_game(lambda batch: batch[:, 0, 0, 0], picture(), owner, precision="half")
+
+    @pytest.mark.parametrize("kind", ["float32", "float64", "bfloat16"])
+    def test_pixels_take_the_modules_precision(self, torch, module, kind):
+        """An array of doubles, a tensor that wants a gradient, a module of 16 bits: the same picture."""
+        image, owner = torch.rand(3, 6, 4), grid(6, 4, 2, 2)
+        expected = image_game(module, image, owner)(enumerate_all(4))
+        converted = module.to(getattr(torch, kind))
+        for same in (image.double().numpy(), image.clone().requires_grad_(), image.bfloat16().float()):
+            found = image_game(converted, same, owner)(enumerate_all(4))
+            assert found == pytest.approx(expected, rel=0.05, abs=0.02)
 
     def test_an_estimate_asks_in_the_games_batches(self, torch, module):
         """A device is asked for as many images at a time as the game was told, not a 64th of the budget."""

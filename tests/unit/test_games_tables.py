@@ -69,12 +69,25 @@ def test_damaged_files_are_named(tmp_path):
     """A file that is cut, foreign or lacks coalitions is refused with its name."""
     path = tmp_path / "game.npz"
     save_table(random_table(4), path)
-    path.write_bytes(path.read_bytes()[:100])
-    with pytest.raises(FileFormatError, match=r"game.npz is damaged"):
-        load_table(path)
+    whole = path.read_bytes()
+    altered = whole[:60] + bytes(40) + whole[100:]
+    for content in (whole[:100], altered):
+        path.write_bytes(content)
+        with pytest.raises(FileFormatError, match=r"game.npz is damaged"):
+            load_table(path)
     np.savez(tmp_path / "foreign.npz", x=1)
     with pytest.raises(FileFormatError, match=r"foreign.npz"):
         load_table(tmp_path / "foreign.npz")
+    np.savez(tmp_path / "flat.npz", coalitions=np.zeros(4, dtype=bool), values=np.zeros(4))
+    with pytest.raises(FileFormatError, match=r"flat.npz is damaged or not a table"):
+        load_table(tmp_path / "flat.npz")
+    for name, content in {
+        "player.json": {"metadata": {"n_players": 2}, "data": {"0,7": 1.0}},
+        "list.json": [1.0, 2.0],
+    }.items():
+        (tmp_path / name).write_text(json.dumps(content))
+        with pytest.raises(FileFormatError, match=f"{name} is damaged or not a table"):
+            load_table(tmp_path / name)
     np.savez(tmp_path / "part.npz", coalitions=np.eye(2, dtype=bool), values=[1.0, 2.0])
     with pytest.raises(FileFormatError, match=r"each of the 2\^2 coalitions once"):
         load_table(tmp_path / "part.npz")

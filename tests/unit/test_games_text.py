@@ -1,13 +1,15 @@
 """Texts as games: the pieces, what stands in for absent ones, and Hugging Face classifiers from a folder."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from polyshap.coalitions import enumerate_all
-from polyshap.errors import ArgumentError, ArgumentTypeError
-from polyshap.games import load_text_model, split_text, text_game, token_game
+from polyshap.errors import ArgumentError, ArgumentTypeError, PolyshapWarning
+from polyshap.games import load_text_model, split_text, text_classifier, text_game, token_game
 
 
 @pytest.mark.parametrize("unit", ["word", "sentence"])
@@ -23,6 +25,7 @@ def test_sentences_end_at_marks_that_space_follows():
     """A number's point ends no sentence; a quotation mark belongs to the sentence it closes."""
     text = 'It cost 3.50. "Too much!" he said. Why?\nNo end'
     assert split_text(text, "sentence") == ("It cost 3.50. ", '"Too much!" ', "he said. ", "Why?\n", "No end")
+    assert split_text("很好。真的？「是！」走", "sentence") == ("很好。", "真的？", "「是！」", "走")
 
 
 def test_absent_words_are_masked_or_removed():
@@ -56,6 +59,12 @@ def test_bad_arguments_are_named():
         split_text("a", "letter")
     with pytest.raises(ArgumentTypeError, match="`model` must be a callable"):
         text_game(3, "a")
+    with pytest.raises(ArgumentTypeError, match=r"`text` must be a string. Got NoneType"):
+        text_game(len, None)
+    with pytest.raises(ArgumentError, match="`batch_size` must be at least 1"):
+        text_game(len, "a", batch_size=0)
+    with pytest.raises(ArgumentError, match=r"`output` must lie in 0..1, the model's outputs. Got 2"):
+        text_game(lambda texts: np.zeros((len(texts), 2)), "a", output=2)(np.ones((1, 1), dtype=bool))
 
 
 @pytest.fixture(scope="module")
@@ -77,6 +86,7 @@ def folder(tmp_path_factory):
         num_hidden_layers=1,
         num_attention_heads=2,
         intermediate_size=16,
+        max_position_embeddings=64,
         initializer_range=0.5,
     )
     transformers.BertForSequenceClassification(config).save_pretrained(str(path))
@@ -109,3 +119,50 @@ def test_the_predicted_class_is_the_default(folder):
     assert token_game(model, tokenizer, "bad film")(whole)[0] == pytest.approx(both.max())
     with pytest.raises(ArgumentError, match="`absent` must be 'mask' or 'remove'"):
         token_game(model, tokenizer, "bad film", absent="hide")
+    with pytest.raises(ArgumentError, match=r"`output` must lie in 0..1, the model's outputs. Got 2"):
+        token_game(model, tokenizer, "bad film", output=2)
+    with pytest.raises(ArgumentError, match="`batch_size` must be at least 1"):
+        token_game(model, tokenizer, "bad film", batch_size=0)
+
+
+def test_unknown_words_are_players(folder):
+    """What the vocabulary lacks becomes the unknown token, which the tokenizer did not add."""
+    model, tokenizer = load_text_model(folder)
+    game = token_game(model, tokenizer, "a zebra film", output=1)
+    assert game.names == ("a", "[UNK]", "film")
+    without = token_game(model, tokenizer, "a [MASK] film", output=1)(np.ones((1, 3), dtype=bool))
+    assert game(np.array([[True, False, True]])) == pytest.approx(without, abs=1e-6)
+
+
+def test_a_text_too_long_is_cut_with_a_warning(folder):
+    """The model's positions are the limit, also where the tokenizer knows none."""
+    model, tokenizer = load_text_model(folder)
+    assert model.config.max_position_embeddings == 64
+    with pytest.warns(PolyshapWarning, match="takes 64 tokens and the text has 92"):
+        game = token_game(model, tokenizer, "a good film " * 30)
+    assert game.n_players == 62
+    assert token_game(model, tokenizer, "a good " * 31).n_players == 62  # just fits
+
+
+def test_removing_every_token_leaves_a_text(folder):
+    """Without special tokens an empty text would be no input at all: it is one padding token."""
+    model, tokenizer = load_text_model(folder)
+    game = token_game(model, tokenizer, "good film", absent="remove", output=1)
+    bare = replace(game, ids=game.ids[game.players], players=np.arange(2))
+    values = bare(enumerate_all(2))
+    assert np.isfinite(values).all()
+    assert bare(enumerate_all(2)[:1]) == pytest.approx(values[:1], abs=1e-6)
+
+
+@pytest.mark.parametrize("unit", ["word", "sentence"])
+def test_a_hugging_face_classifier_of_strings(folder, unit):
+    """Words and sentences are players of the same model; the values are its class probabilities."""
+    model, tokenizer = load_text_model(folder)
+    model.train()  # dropout is off while the game is played, and back on afterwards
+    game = text_game(text_classifier(model, tokenizer), "a good film. not bad.", unit=unit, output=1)
+    assert game.n_players == {"word": 5, "sentence": 2}[unit]
+    whole = token_game(model, tokenizer, "a good film. not bad.", output=1)
+    everything = np.ones((1, game.n_players), dtype=bool)
+    expected = whole(np.ones((1, whole.n_players), dtype=bool))
+    assert game(everything) == pytest.approx(expected, abs=1e-6)
+    assert model.training

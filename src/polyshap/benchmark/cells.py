@@ -37,6 +37,8 @@ class Cell:
         Over all instances and seeds.
     seed_means : tuple of float
         The mean squared error over the instances, one for each seed.
+    shared : bool
+        Whether all instances of a seed had the same coalitions, as in the published runs.
     n_instances : int
     skipped : str, optional
         The reason, where nothing was computed.
@@ -44,6 +46,7 @@ class Cell:
 
     metrics: Mapping[str, Summary]
     seed_means: tuple[float, ...]
+    shared: bool
     n_instances: int
     seconds: float
     skipped: str | None
@@ -65,7 +68,7 @@ def collect(records: Iterable[Record]) -> dict[CellKey, Cell]:
 def _cell(group: list[Record]) -> Cell:
     done = [record for record in group if record.skipped is None]
     if not done:
-        return Cell({}, (), 0, 0.0, group[0].skipped)
+        return Cell({}, (), False, 0, 0.0, group[0].skipped)
     metrics = {name: summarise([record.metrics[name] for record in done]) for name in sorted(done[0].metrics)}
     by_seed: dict[int, list[float]] = {}
     for record in done:
@@ -73,12 +76,16 @@ def _cell(group: list[Record]) -> Cell:
     seconds = float(np.mean([sum(record.seconds.values()) for record in done]))
     n_instances = len({record.instance for record in done})
     means = tuple(float(np.mean(errors)) for errors in by_seed.values())
-    return Cell(metrics, means, n_instances, seconds, None)
+    shared = all(record.seeding == "shared" for record in done)
+    return Cell(metrics, means, shared, n_instances, seconds, None)
 
 
 def _own_sd(cell: Cell) -> float | None:
-    """The spread over this cell's seeds, if there are enough; at least 0.1."""
-    if len(cell.seed_means) < _ENOUGH_SEEDS or min(cell.seed_means) <= 0:
+    """The spread over this cell's seeds, at least 0.1, if there are enough and they are as the published one.
+
+    Where every instance draws its own coalitions the mean over them spreads much less than a published one.
+    """
+    if not cell.shared or len(cell.seed_means) < _ENOUGH_SEEDS or min(cell.seed_means) <= 0:
         return None
     return max(float(np.std(np.log(cell.seed_means), ddof=1)), 0.1)
 

@@ -41,7 +41,9 @@ GROUPS: Mapping[str, tuple[bool, tuple[str, ...]]] = {
 # Okabe and Ito's colours, which colour-blind readers tell apart, and line styles that go with them
 _COLOURS = ("#0072B2", "#56B4E9", "#009E73", "#E69F00", "#000000", "#D55E00", "#CC79A7")
 _TICKS = (10, 30, 100, 300, 1000, 3000, 10_000)
-_STYLES = ("-", ":", "-", ":", "--", "-", "-.")
+# Paired orders 1 and 2 are equal, and 3 and 4: the upper curve has gaps that show the lower one
+_GAPS = (0, (4, 4))
+_STYLES = ("-", ":", _GAPS, ":", "--", "-", _GAPS)
 
 
 def write_figures(cells: Mapping[CellKey, Cell], tasks: Sequence[Task], folder: Path) -> list[Path]:
@@ -166,7 +168,7 @@ def _panel(
         means = np.array([s.mean for _, s in points])
         sems = np.nan_to_num([s.sem for _, s in points])
         lower = np.maximum(means - sems, means / 10) if metric == "mse" else means - sems
-        (line,) = axis.plot(budgets, means, color=colour, linestyle=style, linewidth=1.3, marker=".")
+        (line,) = axis.plot(budgets, means, color=colour, linestyle=style, linewidth=1.6, marker=".")
         axis.fill_between(budgets, lower, means + sems, color=colour, alpha=0.2, linewidth=0)
         handles[LABELS.get(method, method)] = line
     axis.set_xscale("log")

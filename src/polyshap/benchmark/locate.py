@@ -70,6 +70,17 @@ DOWNLOADS: Mapping[str, Download] = MappingProxyType(
     }
 )
 
+# start of a name -> how to come by such a file, which no single address gives
+_ORIGINS: Mapping[str, str] = MappingProxyType(
+    {
+        "games/cifar10/": "Compute it by `polyshap bench cifar10 MODEL IMAGES`, which fills the cache,",
+        "games/": (
+            "Take it from the pre-computed games of https://github.com/mmschlk/shapiq (01.npz to 30.npz are "
+            "its first 30 instances)"
+        ),
+    }
+)
+
 
 def cache_folder() -> Path:
     """Where downloads and computed tables go: `polyshap` in the user's cache folder."""
@@ -94,11 +105,17 @@ def find_file(name: str, *, download: bool = True) -> Path:
             return folder / name
     if download and name in DOWNLOADS:
         return _fetch(name, DOWNLOADS[name])
-    origin = f"Download it from {DOWNLOADS[name].url} and put it" if name in DOWNLOADS else "Put it"
     raise MissingDataError(
-        f"The data file {name} is in none of {', '.join(map(str, folders))}. "
-        f"{origin} at {folders[0] / name}, or set POLYSHAP_DATA to a folder that holds {name}."
+        f"The data file {name} is in none of {', '.join(map(str, folders))}. {_origin(name)} and put it at "
+        f"{folders[0] / name}, or set POLYSHAP_DATA to a folder that holds {name}."
     )
+
+
+def _origin(name: str) -> str:
+    """How to come by a file."""
+    if name in DOWNLOADS:
+        return f"Download it from {DOWNLOADS[name].url}"
+    return next((how for start, how in _ORIGINS.items() if name.startswith(start)), "Get it")
 
 
 def _fetch(name: str, source: Download) -> Path:

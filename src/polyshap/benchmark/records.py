@@ -11,7 +11,7 @@ from os import PathLike
 from pathlib import Path
 from typing import IO
 
-from polyshap.errors import FileFormatError, StorageError
+from polyshap.errors import ArgumentError, FileFormatError, StorageError
 
 __all__ = ["Key", "Record", "RecordFile", "read_records"]
 
@@ -120,6 +120,8 @@ class RecordFile:
         the platform can.
         """
         target = Path(path)
+        if target.exists() and not target.is_file():
+            raise ArgumentError(f"`records` must be a file. Got {target}, which is a folder or a device.")
         target.parent.mkdir(parents=True, exist_ok=True)
         # unbuffered: a failed write leaves nothing behind that a later flush could repeat
         with target.open("ab", buffering=0) as stream:

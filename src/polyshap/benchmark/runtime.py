@@ -15,6 +15,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 import polyshap
+from polyshap._types import Estimator
 from polyshap.benchmark.data import load_instances
 from polyshap.benchmark.methods import build_method, skip_reason
 from polyshap.benchmark.tasks import TASKS, check_instances
@@ -38,6 +39,9 @@ RUNTIME_TASKS = ("Housing", "Estate", "Cancer", "IL60")
 RUNTIME_METHODS = ("polyshap-1", "polyshap-2", "polyshap-3", "polyshap-4", "regression-msr")
 LIVE = "digits-vit"
 _LIVE_BUDGETS = TASKS["CIFAR10"].budgets
+
+# Runs of one estimate, and the seconds after which there are enough: a few milliseconds alone say little.
+_RUNS, _ENOUGH = 5, 0.2
 
 STAGES: Mapping[str, str] = MappingProxyType(
     {"draw": "sampling", "evaluate": "evaluation", "fit": "regression"}
@@ -109,10 +113,20 @@ def _timings(
         polyshap.estimate(games[0], n_players, possible[0], estimator, random_state=0)
         for index, game in enumerate(games):
             for budget in possible:
-                done = polyshap.estimate(game, n_players, budget, estimator, random_state=index)
-                seconds = done.diagnostics.seconds
+                seconds = _fastest(game, n_players, budget, estimator, index)
                 stages: Any = {text: seconds[stage] for stage, text in STAGES.items()}
                 yield Timing(name, n_players, method, index, budget, **stages)
+
+
+def _fastest(
+    game: GameFunction, n_players: int, budget: int, estimator: Estimator, seed: int
+) -> Mapping[str, float]:
+    """Seconds of the stages in the fastest of some runs: what other programs take is not the method's."""
+    runs: list[Mapping[str, float]] = []
+    while len(runs) < _RUNS and sum(sum(seconds.values()) for seconds in runs) < _ENOUGH:
+        done = polyshap.estimate(game, n_players, budget, estimator, random_state=seed)
+        runs.append(done.diagnostics.seconds)
+    return min(runs, key=lambda seconds: sum(seconds.values()))
 
 
 def live_games(n_instances: int) -> list[GameFunction]:

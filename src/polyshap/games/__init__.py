@@ -10,7 +10,7 @@ from polyshap.games.image import grid, image_game, superpixels
 from polyshap.games.synthetic import AirportGame, LinearPairwiseGame, UnanimityGame, random_k_additive
 from polyshap.games.synthetic_multilinear import ProductGame, WeightedVotingGame
 from polyshap.games.tables import TableGame, load_table, save_table, tabulate
-from polyshap.games.text import load_text_model, split_text, text_game, token_game
+from polyshap.games.text import load_text_model, split_text, text_classifier, text_game, token_game
 from polyshap.games.tree_models import load_forest, read_trees
 from polyshap.games.trees import TreeEnsemble, TreeGame, tree_shapley_values
 from polyshap.games.wrappers import remembered, selected_output
@@ -42,6 +42,7 @@ __all__ = [
     "split_text",
     "superpixels",
     "tabulate",
+    "text_classifier",
     "text_game",
     "token_game",
     "tree_shapley_values",

@@ -7,30 +7,36 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polyshap._types import BoolMatrix, FloatArray, IntArray
 from polyshap.errors import ArgumentError, ArgumentTypeError, optional_import
+from polyshap.games.scores import as_scorer
 from polyshap.games.wrappers import Remembered, remembered
 
 __all__ = ["DataValuation", "NeighbourGame", "data_valuation_game", "neighbour_shapley_values"]
 
 Metric = Callable[[Any, Any, Any], float]
+OnError = Literal["raise", "empty"]
+
+# Elements of the largest matrix of distances: 32 MiB.
+_BLOCK = 1 << 22
 
 
 def data_valuation_game(
     model: Any,
-    X: ArrayLike,
+    X: Any,
     y: ArrayLike,
-    X_test: ArrayLike,
+    X_test: Any,
     y_test: ArrayLike,
     *,
     groups: Sequence[Hashable] | None = None,
-    metric: Metric | None = None,
+    metric: str | Metric | None = None,
     empty_value: float = 0.0,
+    on_error: OnError = "raise",
     n_jobs: int | None = None,
 ) -> Remembered:
     """The game of the training data: v(S) = metric of the model refitted on the rows of S.
@@ -39,17 +45,20 @@ def data_valuation_game(
     ----------
     model : scikit-learn estimator
         Cloned for every fit; give it a `random_state`, or the same coalition has several values.
-    X, y : array-like
-        Training rows.
-    X_test, y_test : array-like
+    X, y : array, data frame or sparse matrix, and array-like
+        Training rows; the model is fitted on rows of the same kind.
+    X_test, y_test : the same
         What the metric is taken on.
     groups : sequence, optional
         The player each training row belongs to; every row its own by default.
-    metric : callable, optional
-        metric(model, X_test, y_test), such as `sklearn.metrics.get_scorer("accuracy")`; the model's
-        `score` by default.
+    metric : str or callable, optional
+        The name of a scorer of scikit-learn, or metric(model, X_test, y_test); the model's `score` by
+        default.
     empty_value : float
         The value of no data, and of data that cannot be fitted (a classifier needs two classes).
+    on_error : {"raise", "empty"}
+        What a ValueError of the model means, such as that of five nearest neighbours among three rows: an
+        end with that message, or data worth `empty_value`.
     n_jobs : int, optional
         Processes that refit in parallel; 1 by default.
 
@@ -71,17 +80,44 @@ def data_valuation_game(
             f"`model` must have the methods `fit` and `score`. Got {type(model).__name__}. "
             "Pass `metric` for a model without `score`."
         )
-    rows, target = np.asarray(X), np.asarray(y)
-    if len(rows) != len(target) or len(rows) == 0:
-        raise ArgumentError(f"`X` and `y` must have as many rows. Got {len(rows)} and {len(target)}.")
-    owner = _owners(groups, len(rows))
+    if on_error not in ("raise", "empty"):
+        raise ArgumentError(f"`on_error` must be 'raise' or 'empty'. Got {on_error!r}.")
     if n_jobs is not None and n_jobs < 1:
         raise ArgumentError(f"`n_jobs` must be at least 1. Got {n_jobs}.")
-    scorer = metric if metric is not None else _score
+    rows, target = _checked_rows(X, y, "X", "y")
+    test_rows, test_target = _checked_rows(X_test, y_test, "X_test", "y_test")
+    scorer = as_scorer(metric, "metric") if isinstance(metric, str) else metric or _score
+    owner = _owners(groups, len(target))
     game = DataValuation(
-        model, rows, target, np.asarray(X_test), np.asarray(y_test), owner, scorer, empty_value, n_jobs or 1
+        model, rows, target, test_rows, test_target, owner, scorer, empty_value, on_error, n_jobs or 1
     )
     return remembered(game, game.n_players)
+
+
+def _checked_rows(X: Any, y: ArrayLike, rows_name: str, target_name: str) -> tuple[Any, NDArray[Any]]:
+    """Frames as they are, sparse matrices by rows, anything else as an array; with their targets."""
+    if hasattr(X, "tocsr"):
+        rows: Any = X.tocsr()
+    else:
+        rows = X if hasattr(X, "columns") else np.asarray(X)
+    target = np.asarray(y)
+    if rows.shape[0] != len(target) or len(target) == 0:
+        raise ArgumentError(
+            f"`{rows_name}` and `{target_name}` must have as many rows, at least one. "
+            f"Got {rows.shape[0]} and {len(target)}."
+        )
+    return rows, target
+
+
+def _take(rows: Any, chosen: IntArray) -> Any:
+    """Some rows of an array, a sparse matrix or a frame."""
+    if hasattr(rows, "iloc"):
+        return rows.iloc[chosen]
+    if not hasattr(rows, "columns"):
+        return rows[chosen]
+    import narwhals as nw
+
+    return nw.from_native(rows, eager_only=True)[chosen].to_native()
 
 
 def _score(model: Any, X: Any, y: Any) -> float:
@@ -93,13 +129,14 @@ class DataValuation:
     """The metric of a model refitted on the rows of a coalition; built by `data_valuation_game`."""
 
     model: Any
-    X: NDArray[Any]
+    X: Any
     y: NDArray[Any]
-    X_test: NDArray[Any]
+    X_test: Any
     y_test: NDArray[Any]
     owner: IntArray
     metric: Metric = field(repr=False)
     empty_value: float
+    on_error: OnError
     n_jobs: int
 
     @property
@@ -123,12 +160,20 @@ class DataValuation:
     def value(self, coalition: NDArray[np.bool_]) -> float:
         """Refit on the rows of a coalition; `empty_value` where there is nothing to fit."""
         base = optional_import("sklearn.base", extra="demo", purpose="Data valuation")
-        chosen = coalition[self.owner]
+        chosen = np.flatnonzero(coalition[self.owner])
         target = self.y[chosen]
-        if not chosen.any() or (base.is_classifier(self.model) and len(np.unique(target)) < 2):
+        if not len(chosen) or (base.is_classifier(self.model) and len(np.unique(target)) < 2):
             return self.empty_value
-        fitted = base.clone(self.model).fit(self.X[chosen], target)
-        return float(self.metric(fitted, self.X_test, self.y_test))
+        try:
+            fitted = base.clone(self.model).fit(_take(self.X, chosen), target)
+            return float(self.metric(fitted, self.X_test, self.y_test))
+        except ValueError as error:
+            if self.on_error == "empty":
+                return self.empty_value
+            raise ArgumentError(
+                f"The model cannot be fitted or scored on {len(chosen)} of {len(self.y)} training rows: "
+                f"{error}. Use `groups` of more rows, or on_error='empty' to give such data `empty_value`."
+            ) from error
 
 
 def _owners(groups: Sequence[Hashable] | None, n_rows: int) -> IntArray:
@@ -177,13 +222,17 @@ class NeighbourGame:
         asked, wanted = np.asarray(X_test, dtype=float), np.asarray(y_test)
         if n_neighbors < 1:
             raise ArgumentError(f"`n_neighbors` must be at least 1. Got {n_neighbors}.")
-        if points.ndim != 2 or asked.ndim != 2 or len(points) != len(labels) or len(asked) != len(wanted):
+        if (points.ndim, asked.ndim) != (2, 2) or (len(points), len(asked)) != (len(labels), len(wanted)):
             raise ArgumentError(
                 "`X` and `X_test` must be matrices with as many rows as `y` and `y_test`. Got shapes "
                 f"{points.shape}, {labels.shape}, {asked.shape}, {wanted.shape}."
             )
-        squares = ((asked[:, None] - points) ** 2).sum(axis=2)
-        order = np.argsort(squares, axis=1, kind="stable")
+        if not len(points) or not len(asked) or points.shape[1] != asked.shape[1]:
+            raise ArgumentError(
+                "`X` and `X_test` must have as many columns, and at least one row each. Got shapes "
+                f"{points.shape} and {asked.shape}."
+            )
+        order = _by_distance(points, asked)
         return cls(labels[order] == wanted[:, None], order, n_neighbors)
 
     @property
@@ -214,6 +263,18 @@ class NeighbourGame:
         values = np.zeros(n)
         np.add.at(values, self.order, by_distance)
         return values / len(self.order)
+
+
+def _by_distance(points: FloatArray, asked: FloatArray) -> IntArray:
+    """The points by their distance to each asked one (n_asked, n_points), nearest first."""
+    from scipy.spatial.distance import cdist
+
+    block = max(1, _BLOCK // len(points))
+    parts = [
+        np.argsort(cdist(asked[start : start + block], points, "sqeuclidean"), axis=1, kind="stable")
+        for start in range(0, len(asked), block)
+    ]
+    return np.concatenate(parts)
 
 
 def neighbour_shapley_values(

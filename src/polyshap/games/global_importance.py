@@ -6,80 +6,56 @@ Covert et al., 2020, "Understanding global feature contributions with additive i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polyshap._types import BoolMatrix, FloatArray
-from polyshap.errors import ArgumentError, ArgumentTypeError
+from polyshap.errors import ArgumentError
+from polyshap.games.scores import CLASS_SCORES, Score, as_score, class_numbers
+from polyshap.models.functions import Model, as_model
+from polyshap.tables.frames import ArrayTable, FrameTable, read
 
-__all__ = ["SCORES", "GlobalImportance", "global_importance_game"]
-
-Score = Callable[[Any, Any], float]
+__all__ = ["GlobalImportance", "global_importance_game"]
 
 # Synthetic rows of a model call.
 _ROWS_PER_CALL = 1 << 16
 
 
-def _explained_variance(y: NDArray[Any], prediction: NDArray[Any]) -> float:
-    """1 - mean squared error / variance of y."""
-    return float(1 - np.mean((y - prediction) ** 2) / np.var(y))
-
-
-def _squared_error(y: NDArray[Any], prediction: NDArray[Any]) -> float:
-    return -float(np.mean((y - prediction) ** 2))
-
-
-def _accuracy(y: NDArray[Any], prediction: NDArray[Any]) -> float:
-    found = prediction.argmax(axis=1) if prediction.ndim == 2 else prediction > 0.5
-    return float(np.mean(found == y))
-
-
-def _cross_entropy(y: NDArray[Any], prediction: NDArray[Any]) -> float:
-    """Mean log probability of the right class."""
-    both = prediction if prediction.ndim == 2 else np.column_stack([1 - prediction, prediction])
-    right = both[np.arange(len(y)), y.astype(np.intp)]
-    return float(np.mean(np.log(np.maximum(right, np.finfo(float).tiny))))
-
-
-# All of them grow as the model gets better: a risk enters with a minus.
-SCORES: Mapping[str, Score] = MappingProxyType(
-    {
-        "explained-variance": _explained_variance,
-        "squared-error": _squared_error,
-        "accuracy": _accuracy,
-        "cross-entropy": _cross_entropy,
-    }
-)
-
-
 def global_importance_game(
-    predict: Callable[[NDArray[Any]], Any],
-    X: ArrayLike,
+    predict: Any,
+    X: Any,
     y: ArrayLike,
-    background: ArrayLike,
+    background: Any,
     *,
-    score: str | Score = "explained-variance",
+    score: str | Callable[..., float] = "explained-variance",
     groups: Sequence[Sequence[int]] | None = None,
+    classes: Sequence[Any] | None = None,
 ) -> GlobalImportance:
     """The game of a model's score over a sample of rows.
 
     Parameters
     ----------
-    predict : callable
-        Rows (m, n_features) -> (m,) or, for class probabilities, (m, n_classes).
-    X, y : array-like
-        The sample and its targets; for "accuracy" and "cross-entropy" classes are 0, 1, ...
-    background : array-like, shape (n_background, n_features)
+    predict : callable or fitted model
+        Rows (m, n_features) -> (m,) or, for class probabilities, (m, n_classes); of a fitted classifier its
+        `predict_proba` is taken, of a regressor its `predict`.
+    X : array or data frame, shape (n_rows, n_features)
+        The sample; the model sees rows of the same kind.
+    y : array-like, shape (n_rows,)
+    background : array or data frame, shape (n_background, n_features)
         Rows that fill in for absent features; each coalition costs n_rows * n_background predictions.
-    score : {"explained-variance", "squared-error", "accuracy", "cross-entropy"} or callable
-        score(y, prediction), any scikit-learn metric. The named ones grow as the model gets better.
+    score : str or callable
+        "explained-variance", "squared-error", "accuracy", "cross-entropy" or the name of a scorer of
+        scikit-learn such as "roc_auc", all of which grow as the model gets better; a scorer object; or any
+        metric score(y, prediction).
     groups : sequence of sequences of int, optional
         The features of each player; one each by default.
+    classes : sequence, optional
+        The label of each column of class probabilities, where `predict` is no model that knows them; by
+        default the labels in `y`, sorted.
 
     Examples
     --------
@@ -89,36 +65,52 @@ def global_importance_game(
     >>> game(np.array([[True, True, True]])).round(6).tolist()
     [1.0]
     """
-    if not callable(predict):
-        raise ArgumentTypeError(f"`predict` must be a callable on rows. Got {type(predict).__name__}.")
-    rows, fill, target = np.asarray(X), np.asarray(background), np.asarray(y)
-    if rows.ndim != 2 or fill.ndim != 2 or rows.shape[1] != fill.shape[1] or len(rows) != len(target):
+    table = read(background, "background")
+    assert isinstance(table, ArrayTable | FrameTable)
+    rows, fill = table.aligned(read(X, "X"), "X")
+    target = np.asarray(y)
+    if len(target) != len(rows):
         raise ArgumentError(
-            "`X` and `background` must be matrices with as many columns, and `y` must have a target for "
-            f"each row of `X`. Got shapes {rows.shape}, {fill.shape}, {target.shape}."
+            f"`y` must hold a target for each of the {len(rows)} rows of `X`. Got {len(target)}."
         )
-    if isinstance(score, str) and score not in SCORES:
-        raise ArgumentError(f"`score` must be a callable or one of {', '.join(SCORES)}. Got {score!r}.")
-    features = groups if groups is not None else [(column,) for column in range(rows.shape[1])]
-    owned = sorted(column for group in features for column in group)
-    if owned != list(range(rows.shape[1])):
-        raise ArgumentError(f"`groups` must hold each of the {rows.shape[1]} features once. Got {groups}.")
-    member = np.zeros((len(features), rows.shape[1]), dtype=bool)
+    member = _members(groups, len(rows.names))
+    labels = _labels(predict) if classes is None else np.asarray(classes)
+    chosen = as_score(score, labels)
+    if score in CLASS_SCORES:
+        target = class_numbers(target, labels)
+    elif score == "explained-variance" and len(np.unique(target)) < 2:
+        raise ArgumentError(
+            "`y` must hold two different targets for the score 'explained-variance'. Got one. "
+            "Use score='squared-error'."
+        )
+    return GlobalImportance(as_model(predict), rows, target, fill, chosen, member)
+
+
+def _labels(predict: Any) -> NDArray[Any] | None:
+    """The classes of a fitted model, or of the one that `predict` is a method of."""
+    labels = getattr(getattr(predict, "__self__", predict), "classes_", None)
+    return None if labels is None else np.asarray(labels)
+
+
+def _members(groups: Sequence[Sequence[int]] | None, n_columns: int) -> BoolMatrix:
+    """Which features each player has (n_players, n_columns)."""
+    features = groups if groups is not None else [(column,) for column in range(n_columns)]
+    if sorted(column for group in features for column in group) != list(range(n_columns)):
+        raise ArgumentError(f"`groups` must hold each of the {n_columns} features once. Got {groups}.")
+    member = np.zeros((len(features), n_columns), dtype=bool)
     for player, group in enumerate(features):
         member[player, list(group)] = True
-    return GlobalImportance(
-        predict, rows, target, fill, SCORES[score] if isinstance(score, str) else score, member
-    )
+    return member
 
 
 @dataclass(frozen=True, eq=False)
 class GlobalImportance:
     """The score of a model's marginalised predictions; built by `global_importance_game`."""
 
-    predict: Callable[[NDArray[Any]], Any]
-    X: NDArray[Any]
+    model: Model
+    X: ArrayTable | FrameTable
     y: NDArray[Any]
-    background: NDArray[Any]
+    background: ArrayTable | FrameTable
     score: Score
     member: BoolMatrix
 
@@ -136,8 +128,22 @@ class GlobalImportance:
         block = max(1, _ROWS_PER_CALL // n_fill)
         means = []
         for start in range(0, len(self.X), block):
-            rows = self.X[start : start + block]
-            mixed = np.where(columns, rows[:, None], self.background).reshape(-1, self.X.shape[1])
-            answer = np.asarray(self.predict(mixed), dtype=float)
-            means.append(answer.reshape(len(rows), n_fill, *answer.shape[1:]).mean(axis=1))
-        return np.concatenate(means)
+            chosen = np.arange(start, min(start + block, len(self.X)))
+            answer = self.model.predict(self._mixed(columns, chosen))
+            means.append(answer.reshape(len(chosen), n_fill, -1).mean(axis=1))
+        prediction = np.concatenate(means)
+        return prediction if prediction.shape[1] > 1 else prediction[:, 0]
+
+    def _mixed(self, columns: NDArray[np.bool_], chosen: NDArray[np.intp]) -> Any:
+        """Every chosen row with every background row: its own values in `columns`, else the background's."""
+        n_fill = len(self.background)
+        own = self.X.take(np.repeat(chosen, n_fill))
+        fill = self.background.take(np.tile(np.arange(n_fill), len(chosen)))
+        if isinstance(own, ArrayTable):
+            return np.where(columns, own.native, fill.native)
+        assert isinstance(fill, FrameTable)
+        names = own.frame.columns
+        series = [
+            (own if here else fill).frame.get_column(name) for name, here in zip(names, columns, strict=True)
+        ]
+        return own.frame.with_columns(*series).to_native()

@@ -183,6 +183,12 @@ def superpixels(image: ArrayLike, n_players: int, *, compactness: float = 10.0) 
     """About `n_players` connected regions of similar colour (SLIC): the player of each pixel."""
     segmentation = optional_import("skimage.segmentation", extra="image", purpose="Making superpixels")
     pixels = np.asarray(image, dtype=float)
+    if pixels.ndim not in (2, 3):
+        raise ArgumentError(
+            f"`image` must have shape (height, width, channels) or (height, width). Got {pixels.shape}."
+        )
+    if n_players < 1:
+        raise ArgumentError(f"`n_players` must be at least 1. Got {n_players}.")
     low, high = pixels.min(), pixels.max()
     scaled = (pixels - low) / (high - low) if high > low else np.zeros_like(pixels)
     labels = segmentation.slic(
@@ -247,17 +253,22 @@ def _torch_game(
 ) -> TorchImageGame:
     import torch
 
-    device = next((parameter.device for parameter in model.parameters()), torch.device("cpu"))
-    tensor = torch.as_tensor(image).to(device)
+    like = next((parameter for parameter in model.parameters()), torch.empty(0))
+    tensor = torch.as_tensor(image).detach().to(like.device)
+    # pixels of another precision are the same pixels; whole numbers may be meant as such
+    if tensor.is_floating_point() and like.is_floating_point():
+        tensor = tensor.to(like.dtype)
     if tensor.ndim != 3:
         raise ArgumentError(
             "`image` must have shape (channels, height, width) for a PyTorch module. "
             f"Got {tuple(tensor.shape)}."
         )
     _check_size(tuple(tensor.shape[1:]), owner)
-    pixels = np.moveaxis(tensor.cpu().numpy(), 0, -1)
-    filled = torch.from_numpy(np.moveaxis(absent_image(pixels, absent), -1, 0).copy()).to(device)
-    players = torch.from_numpy(owner.copy()).to(device)
+    host = tensor.cpu()
+    # numpy has no bfloat16
+    pixels = np.moveaxis((host.float() if host.is_floating_point() else host).numpy(), 0, -1)
+    filled = torch.from_numpy(np.moveaxis(absent_image(pixels, absent), -1, 0).copy()).to(tensor)
+    players = torch.from_numpy(owner.copy()).to(like.device)
     n_players = int(owner.max()) + 1
     game = TorchImageGame(model, tensor, filled, players, n_players, None, batch_size, precision)
     return _with_output(game, output)
@@ -267,6 +278,8 @@ def _with_output(game: _AnyGame, output: Output) -> _AnyGame:
     """The game with its output chosen: "predicted" asks the model about the whole image."""
     if output is None:
         return game
+    if output != "predicted" and not isinstance(output, int | np.integer):
+        raise ArgumentError(f"`output` must be a column, 'predicted' or None. Got {output!r}.")
     whole = game(np.ones((1, game.n_players), dtype=bool))
     if whole.ndim == 1:
         return game

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import zipfile
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from os import PathLike
@@ -20,6 +21,9 @@ from polyshap.shapley import from_table
 __all__ = ["TableGame", "load_table", "save_table", "tabulate"]
 
 _BATCH = 1 << 16
+
+# What reading a cut, altered or foreign file may raise.
+_DAMAGE = (LookupError, ValueError, TypeError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,10 +128,10 @@ def load_table(path: str | PathLike[str]) -> TableGame:
         raise ArgumentError(f"`path` must end in {' or '.join(_READERS)}. Got {str(path)!r}.")
     try:
         coalitions, values = reader(source)
-    except (KeyError, ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        n_players = coalitions.shape[1]
+        numbers = row_numbers(coalitions)
+    except _DAMAGE as error:
         raise FileFormatError(f"{source} is damaged or not a table of a game: {error}") from error
-    numbers = row_numbers(coalitions)
-    n_players = coalitions.shape[1]
     if (
         len(numbers) != len(values)
         or len(np.unique(numbers)) != len(numbers)

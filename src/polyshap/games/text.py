@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Literal
 
 import numpy as np
 
 from polyshap._types import BoolMatrix, FloatArray, IntArray
-from polyshap.errors import ArgumentError, ArgumentTypeError, optional_import
+from polyshap.errors import ArgumentError, ArgumentTypeError, PolyshapWarning, optional_import
 
-__all__ = ["TextGame", "TokenGame", "load_text_model", "split_text", "text_game", "token_game"]
+__all__ = [
+    "TextGame",
+    "TokenGame",
+    "load_text_model",
+    "split_text",
+    "text_classifier",
+    "text_game",
+    "token_game",
+]
 
 Unit = Literal["word", "sentence"]
 Absent = Literal["mask", "remove"]
@@ -21,8 +31,8 @@ Absent = Literal["mask", "remove"]
 # A piece is a unit with the white space after it, so that the pieces of a text join to the text.
 _PATTERNS: dict[str, str] = {
     "word": r"\S+\s*",
-    # up to an end mark that white space or the end follows, or up to the end of the text
-    "sentence": r"\S.*?(?:[.!?…]+[\"'»”)\]]*(?=\s|$)|$)\s*",
+    # up to an end mark that white space or the end follows (none need follow a full-width one), or to the end
+    "sentence": r"\S.*?(?:[.!?…]+[\"'»”)\]]*(?=\s|$)|[。！？]+[\"”」』）]*|$)\s*",
 }
 
 
@@ -34,10 +44,26 @@ def split_text(text: str, unit: Unit = "word") -> tuple[str, ...]:
     """
     if unit not in _PATTERNS:
         raise ArgumentError(f"`unit` must be one of {', '.join(_PATTERNS)}. Got {unit!r}.")
+    _check_text(text)
     pieces = tuple(re.findall(_PATTERNS[unit], text, flags=re.DOTALL))
     if not pieces:
         raise ArgumentError("`text` must hold at least one word. Got an empty text.")
     return pieces
+
+
+def _check_text(text: object) -> None:
+    if not isinstance(text, str):
+        raise ArgumentTypeError(f"`text` must be a string. Got {type(text).__name__}.")
+
+
+def _check_batch(batch_size: int) -> None:
+    if batch_size < 1:
+        raise ArgumentError(f"`batch_size` must be at least 1. Got {batch_size}.")
+
+
+def _check_output(output: int, n_outputs: int) -> None:
+    if not -n_outputs <= output < n_outputs:
+        raise ArgumentError(f"`output` must lie in 0..{n_outputs - 1}, the model's outputs. Got {output}.")
 
 
 def text_game(
@@ -54,7 +80,8 @@ def text_game(
     Parameters
     ----------
     model : callable
-        Takes a list of texts and returns (m,) or (m, n_outputs) numbers.
+        Takes a list of texts and returns (m,) or (m, n_outputs) numbers; `text_classifier` makes one of a
+        Hugging Face classifier.
     text : str
     unit : {"word", "sentence"}
     absent : str or None
@@ -75,8 +102,7 @@ def text_game(
     """
     if not callable(model):
         raise ArgumentTypeError(f"`model` must be a callable on a list of texts. Got {type(model).__name__}.")
-    if batch_size < 1:
-        raise ArgumentError(f"`batch_size` must be at least 1. Got {batch_size}.")
+    _check_batch(batch_size)
     return TextGame(model, split_text(text, unit), absent, output, batch_size)
 
 
@@ -110,7 +136,10 @@ class TextGame:
         blocks = range(0, len(coalitions), self.batch_size)
         answers = [self.model(self.texts(coalitions[start : start + self.batch_size])) for start in blocks]
         values = np.concatenate([np.asarray(answer, dtype=float) for answer in answers])
-        return values if self.output is None or values.ndim == 1 else values[:, self.output]
+        if self.output is None or values.ndim == 1:
+            return values
+        _check_output(self.output, values.shape[1])
+        return values[:, self.output]
 
 
 def load_text_model(folder: str | PathLike[str], *, device: str | None = None) -> tuple[Any, Any]:
@@ -122,6 +151,45 @@ def load_text_model(folder: str | PathLike[str], *, device: str | None = None) -
         str(folder), local_files_only=True
     )
     return (model if device is None else model.to(device)).eval(), tokenizer
+
+
+@contextmanager
+def _inference(model: Any) -> Iterator[None]:
+    """Without gradients and without dropout; the model is left as it was."""
+    import torch
+
+    training = model.training
+    model.eval()
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        model.train(training)
+
+
+def text_classifier(model: Any, tokenizer: Any) -> Callable[[list[str]], FloatArray]:
+    """The class probabilities (m, n_classes) of texts, for `text_game` with words or sentences as players.
+
+    Parameters
+    ----------
+    model : transformers.PreTrainedModel
+        Its answer has `logits`.
+    tokenizer : transformers.PreTrainedTokenizer
+    """
+
+    def probabilities(texts: list[str]) -> FloatArray:
+        inputs = tokenizer(texts, padding=True, truncation=True, return_tensors="pt")
+        # a text of no token at all, where the tokenizer adds none, is one padding token
+        if not inputs["input_ids"].shape[1]:
+            inputs = tokenizer(
+                texts, padding="max_length", max_length=1, truncation=True, return_tensors="pt"
+            )
+        with _inference(model):
+            logits = model(**inputs.to(next(model.parameters()).device)).logits
+            values: FloatArray = logits.softmax(dim=-1).double().cpu().numpy()
+        return values
+
+    return probabilities
 
 
 def token_game(
@@ -147,22 +215,42 @@ def token_game(
         A class; the one predicted for the whole text; or all.
     batch_size : int
     """
+    _check_text(text)
+    _check_batch(batch_size)
     if absent not in ("mask", "remove"):
         raise ArgumentError(f"`absent` must be 'mask' or 'remove'. Got {absent!r}.")
     if absent == "mask" and tokenizer.mask_token_id is None:
         raise ArgumentError("`absent` must be 'remove' for a tokenizer without a mask token. Got 'mask'.")
-    ids = np.array(tokenizer(text, truncation=True)["input_ids"], dtype=np.intp)
-    special = set(tokenizer.all_special_ids)
-    players = np.flatnonzero([token not in special for token in ids.tolist()])
-    if not len(players):
-        raise ArgumentError("`text` must hold at least one token. Got an empty text.")
+    ids, players = _tokens(model, tokenizer, text)
     names = tuple(tokenizer.convert_ids_to_tokens(ids[players].tolist()))
     fill = int(tokenizer.mask_token_id) if absent == "mask" else None
     padding = tokenizer.pad_token_id or 0
     game = TokenGame(model, ids, players, names, fill, int(padding), None, batch_size)
-    if output == "predicted":
-        output = int(game(np.ones((1, len(players)), dtype=bool))[0].argmax())
-    return TokenGame(model, ids, players, names, fill, int(padding), output, batch_size)
+    if output is None:
+        return game
+    whole = game(np.ones((1, len(players)), dtype=bool))[0]
+    chosen = int(whole.argmax()) if output == "predicted" else int(output)
+    _check_output(chosen, len(whole))
+    return replace(game, output=chosen)
+
+
+def _tokens(model: Any, tokenizer: Any, text: str) -> tuple[IntArray, IntArray]:
+    """The tokens that the model can take, and the places of those that the tokenizer did not add."""
+    limit = min(tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", 1 << 62))
+    cut = tokenizer(text, truncation=True, max_length=limit, return_special_tokens_mask=True)
+    ids = np.array(cut["input_ids"], dtype=np.intp)
+    # not the numbers of special tokens: an unknown word is one of those, and a player
+    players = np.flatnonzero(np.array(cut["special_tokens_mask"]) == 0)
+    if not len(players):
+        raise ArgumentError("`text` must hold at least one token. Got an empty text.")
+    if len(ids) == limit and (n_tokens := len(tokenizer(text)["input_ids"])) > limit:
+        warnings.warn(
+            f"The model takes {limit} tokens and the text has {n_tokens}: the rest is cut off and gets no "
+            "values. Explain parts of the text, or use sentences as players.",
+            PolyshapWarning,
+            stacklevel=3,
+        )
+    return ids, players
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,18 +274,13 @@ class TokenGame:
         import torch
 
         device = next(self.model.parameters()).device
-        training = self.model.training
-        self.model.eval()
-        try:
-            with torch.inference_mode():
-                parts = []
-                for start in range(0, len(coalitions), self.batch_size):
-                    ids, attention = self._inputs(coalitions[start : start + self.batch_size])
-                    inputs = (torch.from_numpy(array).to(device) for array in (ids, attention))
-                    parts.append(self._probabilities(*inputs))
-                values: FloatArray = torch.cat(parts).double().cpu().numpy()
-        finally:
-            self.model.train(training)
+        with _inference(self.model):
+            parts = []
+            for start in range(0, len(coalitions), self.batch_size):
+                ids, attention = self._inputs(coalitions[start : start + self.batch_size])
+                inputs = (torch.from_numpy(array).to(device) for array in (ids, attention))
+                parts.append(self._probabilities(*inputs))
+            values: FloatArray = torch.cat(parts).double().cpu().numpy()
         return values
 
     def _inputs(self, coalitions: BoolMatrix) -> tuple[IntArray, IntArray]:
@@ -211,6 +294,7 @@ class TokenGame:
         order = np.argsort(absent, axis=1, kind="stable")
         attention = ~np.take_along_axis(absent, order, axis=1)
         kept = np.where(attention, np.take_along_axis(ids, order, axis=1), self.padding)
+        attention[:, 0] |= ~attention.any(axis=1)  # an empty text is one padding token
         longest = int(attention.sum(axis=1).max())
         return kept[:, :longest].copy(), attention[:, :longest].astype(np.intp)
 
