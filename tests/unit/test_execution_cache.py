@@ -12,7 +12,6 @@ import pytest
 import polyshap
 from polyshap.coalitions import enumerate_all, pack
 from polyshap.errors import (
-    ArgumentError,
     ArgumentTypeError,
     CacheMismatchError,
     FileFormatError,
@@ -21,7 +20,7 @@ from polyshap.errors import (
     PolyshapWarning,
     StorageError,
 )
-from polyshap.execution.cache import Cache, CachedGame, content_digest, fingerprint, open_cache
+from polyshap.execution.cache import Cache, CachedGame, open_cache
 from polyshap.execution.store import ValueStore
 from small_games import table_game
 
@@ -230,22 +229,9 @@ def test_a_folder_has_a_file_for_each_model(tmp_path):
     assert len(list(folder.glob("*.sqlite"))) == 2
 
 
-def test_a_model_without_a_fingerprint():
-    """What cannot be pickled needs a name; with one it is accepted."""
-    with pytest.raises(ArgumentError, match=r"Give cache=polyshap\.execution\.Cache"):
-        fingerprint(n for n in range(3))
+def test_what_a_cache_must_be():
     with pytest.raises(ArgumentTypeError, match="a path or a Cache"):
         open_cache(3, None)
-
-
-def test_content_decides():
-    numbers, text = np.arange(3.0), np.array(["a", "b"], dtype=object)
-    assert content_digest([numbers, text]) == content_digest([numbers.copy(), text.copy()])
-    assert content_digest([numbers]) != content_digest([numbers.astype(int)])
-    assert content_digest([numbers, text]) != content_digest([text, numbers])
-    assert content_digest([np.array([None, 1], dtype=object)]) != content_digest(
-        [np.array(["None", 1], dtype=object)]
-    )
 
 
 def test_a_full_disk_stops_the_writing_not_the_run(path):

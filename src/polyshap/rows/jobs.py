@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from polyshap._types import FloatArray, IntArray
-from polyshap.execution.cache import CachedGame, content_digest
+from polyshap.execution.cache import CachedGame
+from polyshap.execution.fingerprints import content_digest
 from polyshap.execution.pools import Workers
 from polyshap.execution.store import ValueStore
 from polyshap.execution.workers import run_stream

@@ -12,7 +12,7 @@ from polyshap._types import FloatArray, IntArray
 from polyshap.errors import ArgumentError
 from polyshap.execution.asynchronous import Concurrent, is_async
 from polyshap.execution.batching import Batching
-from polyshap.execution.cache import content_digest, fingerprint
+from polyshap.execution.fingerprints import content_digest, fingerprint
 from polyshap.execution.options import Execution
 from polyshap.execution.retries import Patient
 from polyshap.execution.store import ValueStore

@@ -14,7 +14,7 @@ import numpy as np
 
 from polyshap._types import FloatArray
 from polyshap.errors import UNFINISHED, ArgumentError, FileFormatError
-from polyshap.execution.cache import fingerprint
+from polyshap.execution.fingerprints import fingerprint
 from polyshap.execution.options import Execution
 from polyshap.execution.part_files import PartFolder, parquet
 from polyshap.execution.progress import track
