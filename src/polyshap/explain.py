@@ -172,9 +172,10 @@ def explain(
     if out is not None:
         if cache is not None:
             raise ArgumentError("`cache` must be left out beside `out`, whose finished parts are kept.")
-        plan = shared_plan(prepared, budget, tolerance, shared and not independent_designs)
+        share = False if independent_designs else shared
+        plan = shared_plan(outfitted(prepared, execution), budget, tolerance, share)
         work = PartWork(
-            outfitted(prepared, execution), budget, tolerance, plan, independent_designs, str(Path(out))
+            prepared, budget, tolerance, plan, independent_designs, str(Path(out)), execution.asking
         )
         return explain_parts(work, X, execution)  # type: ignore[return-value]
     return explain_prepared(

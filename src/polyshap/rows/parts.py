@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -13,13 +15,15 @@ from typing import Any
 import numpy as np
 
 from polyshap._types import FloatArray
-from polyshap.errors import UNFINISHED, ArgumentError, FileFormatError
-from polyshap.execution.fingerprints import fingerprint
+from polyshap.errors import UNFINISHED, ArgumentError, FileFormatError, PolyshapWarning
+from polyshap.execution.fingerprints import content_digest, fingerprint, hashed
 from polyshap.execution.options import Execution
 from polyshap.execution.part_files import PartFolder, parquet
 from polyshap.execution.progress import track
+from polyshap.execution.retries import part_of
 from polyshap.execution.workers import run_stream
 from polyshap.explanation import Explanation
+from polyshap.rows.outfit import inputs_digest
 from polyshap.rows.prepared import Prepared
 from polyshap.rows.rowwise import Plan
 from polyshap.tables.frames import ArrayTable, FrameTable, Table
@@ -93,6 +97,7 @@ class PartWork:
     shared: Plan | bool
     independent_designs: bool
     folder: str
+    execution: Execution
 
     def __call__(self, part: Part) -> int:
         from polyshap.explain import explain_prepared
@@ -104,7 +109,7 @@ class PartWork:
                 rows,
                 budget=self.budget,
                 tolerance=self.tolerance,
-                execution=Execution(progress=False),
+                execution=self.execution,
                 shared=self.shared,
                 independent_designs=self.independent_designs,
             )
@@ -182,8 +187,8 @@ def stored_seed(out: str | Path) -> int | None:
 def explain_parts(work: PartWork, X: Any, options: Execution) -> Parts:
     """Explain rows of files or of a table, part by part; parts that are there are left as they are."""
     folder = PartFolder(Path(work.folder))
-    parts = _file_parts(X) if is_files(X) else _table_parts(X)
-    folder.claim(_about(work, parts))
+    parts, rows = _file_parts(X) if is_files(X) else _table_parts(work.prepared.align(X))
+    folder.claim(_about(work, rows))
     present = folder.present((part.number, part.stop - part.start) for part in parts)
     missing = [part for part in parts if part.number not in present]
     waiting = iter(missing)
@@ -197,32 +202,33 @@ def explain_parts(work: PartWork, X: Any, options: Execution) -> Parts:
     return Parts(folder.path, files, sum(part.stop - part.start for part in parts), len(missing))
 
 
-def _file_parts(X: Any) -> list[Part]:
+def _file_parts(X: Any) -> tuple[list[Part], str]:
+    """The parts, and what the rows are known by."""
     patterns = [X] if isinstance(X, str | Path) else list(X)
     files = [file for pattern in patterns for file in sorted(glob.glob(str(pattern)))]
     if not files:
         raise ArgumentError(f"`X` must name Parquet files. Got {X!r}, which matches none.")
     parts: list[Part] = []
+    digest = hashlib.blake2b()
     for file in files:
         about = parquet().read_metadata(file)
+        with open(file, "rb") as opened:  # a second a gigabyte: little beside explaining what is in it
+            digest.update(hashlib.file_digest(opened, "blake2b").digest())
         for group in range(about.num_row_groups):
             n_rows = about.row_group(group).num_rows
             for start in range(0, n_rows, PART_ROWS):
                 stop = min(start + PART_ROWS, n_rows)
                 parts.append(Part(len(parts), start, stop, os.path.abspath(file), group))
-    return parts
+    return parts, f"{digest.hexdigest()} by {PART_ROWS}"
 
 
-def _table_parts(X: Any) -> list[Part]:
-    n_rows = len(X)
-    return [
-        Part(number, start, min(start + PART_ROWS, n_rows), rows=_rows(X, start, start + PART_ROWS))
-        for number, start in enumerate(range(0, n_rows, PART_ROWS))
-    ]
-
-
-def _rows(X: Any, start: int, stop: int) -> Any:
-    return X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
+def _table_parts(table: Table) -> tuple[list[Part], str]:
+    n_rows = len(table)
+    parts = []
+    for number, start in enumerate(range(0, n_rows, PART_ROWS)):
+        stop = min(start + PART_ROWS, n_rows)
+        parts.append(Part(number, start, stop, rows=part_of(table.native, start, stop)))
+    return parts, f"{content_digest(table.columns()).hex()} by {PART_ROWS}"
 
 
 def _read(part: Part, background: Table) -> Any:
@@ -260,19 +266,29 @@ def _slice(file: Any, part: Part, columns: list[str] | None) -> Any:
     return pyarrow.Table.from_batches(kept)
 
 
-def _about(work: PartWork, parts: Sequence[Part]) -> dict[str, Any]:
-    """What a run is known by: another model, seed, budget or other rows make another run."""
+def _about(work: PartWork, rows: str) -> dict[str, Any]:
+    """What a run is known by: whatever changes its numbers makes another run."""
+    prepared = work.prepared
     try:
-        model = fingerprint(work.prepared.model.function)
+        model = fingerprint(prepared.model.function)
     except ArgumentError:
-        model = work.prepared.model.name
-    sources = [(part.file, part.group, part.start, part.stop) for part in parts]
+        model = prepared.model.name
+        warnings.warn(
+            f"{model} cannot be pickled, so parts of another version of it in {work.folder!r} would not be "
+            "told from its own. Give each version a folder.",
+            PolyshapWarning,
+            stacklevel=4,
+        )
     return {
-        "random_state": work.prepared.seed,
+        "random_state": prepared.seed,
         "budget": work.budget,
         "tolerance": work.tolerance,
-        "estimator": repr(work.prepared.estimator),
-        "features": list(work.prepared.players.names),
-        "rows": fingerprint(sources),
+        "estimator": repr(prepared.estimator),
+        "shared": bool(work.shared),
+        "independent_designs": work.independent_designs,
+        "features": list(prepared.players.names),
+        "outputs": repr(prepared.outputs),
+        "background or imputer": hashed(inputs_digest(prepared)),
+        "rows": rows,
         "model": model,
     }
