@@ -34,10 +34,7 @@ from polyshap.rows.rowwise import RowRun, explain_rows
 from polyshap.rows.sharing import should_share
 from polyshap.tables.players import Groups
 
-__all__ = ["auto_budget", "explain", "explain_prepared", "shared_plan"]
-
-# Rows in parts count as this many: what they share must not depend on how they are cut.
-_MANY = 1 << 20
+__all__ = ["auto_budget", "explain", "explain_prepared"]
 
 
 def explain(
@@ -173,9 +170,8 @@ def explain(
         if cache is not None:
             raise ArgumentError("`cache` must be left out beside `out`, whose finished parts are kept.")
         share = False if independent_designs else shared
-        plan = shared_plan(outfitted(prepared, execution), budget, tolerance, share)
         work = PartWork(
-            prepared, budget, tolerance, plan, independent_designs, str(Path(out)), execution.asking
+            prepared, budget, tolerance, share, independent_designs, str(Path(out)), execution.asking
         )
         return explain_parts(work, X, execution)  # type: ignore[return-value]
     return explain_prepared(
@@ -218,10 +214,16 @@ def explain_prepared(
     kept = options.store(prepared.model.function, prepared.model.name)
     given_model, prepared = prepared, outfitted(prepared, options)
     with kept as store, options.workers() as workers:
+        jobs = None if workers is None else RowJobs(workers, options.timeout)
         planner = Planner(
-            prepared, n_calls, tolerance, games_of=games_of(prepared, store), without_learning=blind
+            prepared,
+            n_calls,
+            tolerance,
+            games_of=games_of(prepared, store),
+            without_learning=blind,
+            jobs=jobs,
         )
-        task = prepared.bind(table)
+        task = planner.bind(table)
         pilot_evaluations = 0
         if given is not None:
             if given.budget != n_calls:  # a design of the new size for what was learned
@@ -235,7 +237,6 @@ def explain_prepared(
         if observed is not None:
             plans, games = _refined(plans, observed), KnownGames(games, observed)
         run = RowRun(games, task.active, task.empty, tolerance)
-        jobs = None if workers is None else RowJobs(workers, options.timeout)
         details: dict[str, float | str | FloatArray] = {
             "model": prepared.model.name,
             "budget": float(n_calls),
@@ -284,18 +285,6 @@ def _refined(plans: Sequence[Plan], observed: Sequence[Observations]) -> list[Pl
     for plan, one in zip(plans, observed, strict=True):
         made.setdefault((id(plan), id(one.sample)), refined_plan(plan, one))
     return [made[id(plan), id(one.sample)] for plan, one in zip(plans, observed, strict=True)]
-
-
-def shared_plan(
-    prepared: Prepared, budget: int | str, tolerance: float | None, shared: bool | None
-) -> Plan | bool:
-    """What parts of many rows share, learned once; False where every row stands for itself."""
-    n_calls, tolerance = checked_effort(budget, tolerance, prepared)
-    if not (should_share(_MANY, n_calls) if shared is None else shared):
-        return False
-    blind = len(prepared.background) == 1
-    planner, _ = Planner(prepared, n_calls, tolerance, without_learning=blind).sharing()
-    return planner.shared or False
 
 
 def _explain_finished(

@@ -19,12 +19,13 @@ from polyshap.execution.cache import Cache
 from polyshap.execution.options import Execution
 from polyshap.execution.progress import ProgressCallback
 from polyshap.execution.retries import Retries
-from polyshap.explain import explain_prepared, shared_plan
+from polyshap.explain import explain_prepared
 from polyshap.explanation import Explanation
 from polyshap.games.imputers import Imputer
 from polyshap.models.functions import Method
 from polyshap.rows.outfit import outfitted
 from polyshap.rows.parts import columns_of, native, part_columns
+from polyshap.rows.planning import shared_plan
 from polyshap.rows.plans import Plan
 from polyshap.rows.prepared import Prepared, prepare
 from polyshap.tables.players import Groups

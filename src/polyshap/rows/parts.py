@@ -8,7 +8,7 @@ import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,11 @@ from polyshap.execution.progress import track
 from polyshap.execution.retries import part_of
 from polyshap.execution.workers import run_stream
 from polyshap.explanation import Explanation
-from polyshap.rows.outfit import inputs_digest
+from polyshap.rows.jobs import RowJobs
+from polyshap.rows.outfit import inputs_digest, outfitted
+from polyshap.rows.planning import shared_plan
+from polyshap.rows.plans import Plan
 from polyshap.rows.prepared import Prepared
-from polyshap.rows.rowwise import Plan
 from polyshap.tables.frames import ArrayTable, FrameTable, Table
 
 __all__ = [
@@ -94,7 +96,7 @@ class PartWork:
     prepared: Prepared
     budget: int | str
     tolerance: float | None
-    shared: Plan | bool
+    shared: Plan | bool | None
     independent_designs: bool
     folder: str
     execution: Execution
@@ -194,12 +196,21 @@ def explain_parts(work: PartWork, X: Any, options: Execution) -> Parts:
     waiting = iter(missing)
     total = sum(part.stop - part.start for part in missing)
     with options.workers() as workers, track(total, options.progress, "row") as advance:
+        if missing:
+            work = _with_shared(work, options, None if workers is None else RowJobs(workers, options.timeout))
         stream = run_stream(work, lambda: next(waiting, None), workers, seconds=options.timeout)
         with closing(stream):
             for _, n_rows in stream:
                 advance(n_rows)
     files = tuple(folder.file(part.number) for part in parts)
     return Parts(folder.path, files, sum(part.stop - part.start for part in parts), len(missing))
+
+
+def _with_shared(work: PartWork, options: Execution, jobs: RowJobs | None) -> PartWork:
+    """What the parts share is learned once, and goes to the workers with the rest."""
+    assert not isinstance(work.shared, Plan)
+    prepared = outfitted(work.prepared, options)
+    return replace(work, shared=shared_plan(prepared, work.budget, work.tolerance, work.shared, jobs=jobs))
 
 
 def _file_parts(X: Any) -> tuple[list[Part], str]:
@@ -284,7 +295,7 @@ def _about(work: PartWork, rows: str) -> dict[str, Any]:
         "budget": work.budget,
         "tolerance": work.tolerance,
         "estimator": repr(prepared.estimator),
-        "shared": bool(work.shared),
+        "shared": work.shared is not False,
         "independent_designs": work.independent_designs,
         "features": list(prepared.players.names),
         "outputs": repr(prepared.outputs),

@@ -12,14 +12,25 @@ import numpy as np
 from polyshap._types import BoolMatrix, IntArray
 from polyshap.estimation import choose
 from polyshap.estimators.adaptive import Adaptive
+from polyshap.rows.effort import checked_effort
+from polyshap.rows.jobs import RowJobs, observe_pilots
 from polyshap.rows.plans import Plan, plan_for
 from polyshap.rows.prepared import Prepared, Task
 from polyshap.rows.rowwise import RowRun
-from polyshap.rows.sharing import PILOT_PAIRS, PILOT_ROWS, OneRowBackground, learn_shared
+from polyshap.rows.sharing import (
+    PILOT_PAIRS,
+    PILOT_ROWS,
+    OneRowBackground,
+    learn_shared,
+    should_share,
+)
+from polyshap.tables.frames import Table
 
-__all__ = ["Planner"]
+__all__ = ["Planner", "shared_plan"]
 
 _PILOT_STREAM = 3
+# Rows in parts count as this many: what they share must not depend on how they are cut.
+_MANY = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +46,8 @@ class Planner:
         For all rows whose coalitions are not few enough to enumerate.
     without_learning : bool
         Parameters are shared and there is nothing to learn them from.
+    jobs : RowJobs, optional
+        Workers that observe the rows parameters are learned from.
     """
 
     prepared: Prepared
@@ -43,11 +56,16 @@ class Planner:
     shared: Plan | None = None
     games_of: Callable[[Task], Any] = lambda task: task.games
     without_learning: bool = False
+    jobs: RowJobs | None = None
 
     def __post_init__(self) -> None:
         # rows with equally many players have one design, and rows with the same players one plan
         object.__setattr__(self, "_design", lru_cache(maxsize=64)(self._drawn))
         object.__setattr__(self, "_own", lru_cache(maxsize=None)(self._plan_of))
+
+    def bind(self, table: Table) -> Task:
+        """Rows bound to the model, which is asked for the first one and for the background."""
+        return self.prepared.bind(table) if self.jobs is None else self.jobs.bind(self.prepared, table)
 
     def plan_row(self, active: BoolMatrix, digest: int | None) -> Plan:
         """The plan of a row with these active players."""
@@ -98,9 +116,26 @@ class Planner:
         background = self.prepared.background
         rng = np.random.default_rng([self.prepared.seed, _PILOT_STREAM])
         chosen = rng.permutation(len(background))[:PILOT_ROWS]
-        task = self.prepared.bind(background.take(np.sort(chosen)))
+        task = self.bind(background.take(np.sort(chosen)))
         run = RowRun(self.games_of(task), np.ones_like(task.active), task.empty)
         count = min(PILOT_PAIRS, plan.stages[-1])
-        observed = [run.observe(plan, index, count) for index in range(len(task.table))]
+        observed = observe_pilots(run, plan, len(task.table), count, self.jobs)
         seen = np.asarray(task.active.any(axis=0))
         return learn_shared(base, observed, seen), sum(one.n_evaluations for one in observed)
+
+
+def shared_plan(
+    prepared: Prepared,
+    budget: int | str,
+    tolerance: float | None,
+    shared: bool | None,
+    *,
+    jobs: RowJobs | None = None,
+) -> Plan | bool:
+    """What parts of many rows share, learned once; False where every row stands for itself."""
+    n_calls, tolerance = checked_effort(budget, tolerance, prepared)
+    if not (should_share(_MANY, n_calls) if shared is None else shared):
+        return False
+    blind = len(prepared.background) == 1
+    planner, _ = Planner(prepared, n_calls, tolerance, without_learning=blind, jobs=jobs).sharing()
+    return planner.shared or False

@@ -23,7 +23,7 @@ from polyshap.results import Diagnostics, Estimate, Observations
 from polyshap.rows.plans import Plan, extends, rows_together
 from polyshap.rows.stages import both_ends, merged, observations
 
-__all__ = ["Jobs", "Plan", "RowResult", "RowRun", "explain_rows"]
+__all__ = ["Jobs", "Plan", "RowResult", "RowRun", "explain_rows", "leaving"]
 
 # Bytes of values that an explanation keeps, to be refined later.
 _KEPT_BYTES = 256 << 20
@@ -103,7 +103,7 @@ class RowRun:
                 if complete:
                     observed = [observations(sample, seen[index]) for index in complete]
                     results.update(zip(complete, self._fitted(plan, complete, observed), strict=True))
-                raise _leaving(stop, plan, results, seen) from stop.__cause__
+                raise leaving(stop, plan, results, seen) from stop.__cause__
             found = self._fitted(plan, pending, [observations(sample, seen[i]) for i in pending])
             done = {index for index, one in zip(pending, found, strict=True) if one.converged is not False}
             results.update(zip(pending, found, strict=True))
@@ -135,10 +135,6 @@ class RowRun:
         if before or self.empty is None:
             return values
         return np.concatenate([self.empty[None], values])
-
-    def observe(self, plan: Plan, index: int, count: int) -> Observations:
-        """Both ends and the first `count` pairs of one row."""
-        return observations(plan.prefix(count), self.fresh(plan, index, 0, count))
 
     def _asked(
         self, index: int, game: Callable[[BoolMatrix], FloatArray], coalitions: BoolMatrix
@@ -232,7 +228,7 @@ class RowRun:
         return bool((errors.max(axis=0) <= self.tolerance * np.abs(total)).all())
 
 
-def _leaving(
+def leaving(
     stop: GameError | WorkerError | InterruptedRun | KeyboardInterrupt,
     plan: Plan,
     results: Mapping[int, RowResult],
@@ -288,7 +284,7 @@ def explain_rows(
             results[index] = result if left > 0 else replace(result, observed=None)
             hear(index, max(0, plans[index].most_evaluations - heard[index]))
     except (*UNFINISHED, KeyboardInterrupt) as stop:
-        raise _leaving(stop, plans[0], results, {}) from stop.__cause__
+        raise leaving(stop, plans[0], results, {}) from stop.__cause__
     return [results[index] for index in range(len(plans))]
 
 
