@@ -224,13 +224,11 @@ def explain_prepared(
             jobs=jobs,
         )
         task = planner.bind(table)
-        pilot_evaluations = 0
-        if given is not None:
-            if given.budget != n_calls:  # a design of the new size for what was learned
-                given = plan_for(given.estimator, given.players, n_calls, prepared.seed)
-            planner = replace(planner, shared=given)
-        elif shared:
-            planner, pilot_evaluations = planner.sharing()
+        if given is not None and given.budget != n_calls:  # a design of the new size for what was learned
+            given = plan_for(given.estimator, given.players, n_calls, prepared.seed)
+        unlearned = planner.to_share() if shared and given is None else None
+        pilot_evaluations = 0 if unlearned is None else planner.pilot_calls(unlearned)
+        planner = replace(planner, shared=given or unlearned)
         digests = task.digests() if independent_designs else [None] * len(table)
         plans = [planner.plan_row(row, digest) for row, digest in zip(task.active, digests, strict=True)]
         games = planner.games_of(task)
@@ -249,7 +247,12 @@ def explain_prepared(
         if call is not None:
             details["call"] = call
         try:
-            with track(sum(plan.most_evaluations for plan in plans), options.progress) as advance:
+            n_calls_at_most = pilot_evaluations + sum(plan.most_evaluations for plan in plans)
+            with track(n_calls_at_most, options.progress) as advance:
+                if unlearned is not None:
+                    learned = planner.learned(unlearned, advance)
+                    planner = replace(planner, shared=learned)
+                    plans = [learned if plan is unlearned else plan for plan in plans]
                 results = explain_rows(run, plans, task.n_outputs, advance, jobs)
         except UNFINISHED as error:
             _explain_finished(error, prepared, task, details)

@@ -101,3 +101,14 @@ def test_a_run_of_parts_that_is_complete_asks_for_nothing(tmp_path):
     (tmp_path / "counts").touch()
     again = polyshap.explain(counted, ROWS, BACKGROUND, **options)
     assert (first.n_computed, again.n_computed, calls) == (1, 0, [])
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2, 5])
+def test_progress_counts_the_pilots(n_jobs):
+    """One count from the first call: what is learned first is part of the forecast, and moves."""
+    seen = []
+    options = OPTIONS | {"n_jobs": n_jobs, "progress": lambda done, total: seen.append((done, total))}
+    x = polyshap.explain(model, ROWS, BACKGROUND, **options)
+    assert {forecast for _, forecast in seen} == {x.n_evaluations}
+    assert seen[-1][0] == x.n_evaluations
+    assert len([done for done, _ in seen if done <= x.pilot_evaluations]) >= 4

@@ -12,21 +12,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from polyshap._types import FloatArray, IntArray
-from polyshap.errors import UNFINISHED
 from polyshap.execution.cache import CachedGame
 from polyshap.execution.fingerprints import content_digest
 from polyshap.execution.pools import Workers
 from polyshap.execution.store import ValueStore
 from polyshap.execution.workers import run_chunks, run_stream
 from polyshap.games.path_dependent import PathDependent
-from polyshap.results import Observations
 from polyshap.rows.plans import Plan
 from polyshap.rows.prepared import Prepared, Task
-from polyshap.rows.rowwise import RowResult, RowRun, leaving
-from polyshap.rows.stages import observations
+from polyshap.rows.rowwise import RowResult, RowRun
 from polyshap.tables.frames import Table
 
-__all__ = ["CachedGames", "RowJobs", "observe_pilots"]
+__all__ = ["CachedGames", "RowJobs"]
 
 # Seconds of work in a chunk: a cluster needs about 3 ms to hand one over.
 _CHUNK_SECONDS = 0.5
@@ -158,24 +155,3 @@ class RowJobs:
             for job, (seconds, found) in stream:
                 pace.saw(seconds, len(found))
                 yield from zip(job.rows, found, strict=True)
-
-
-def observe_pilots(
-    run: RowRun, plan: Plan, n_rows: int, count: int, jobs: RowJobs | None
-) -> list[Observations]:
-    """Both ends and the first `count` pairs of rows that parameters are learned from."""
-    rows, seen = range(n_rows), dict[int, FloatArray]()
-    if jobs is not None and jobs.splits_rows(n_rows):
-        run, jobs = jobs.inside(run), None
-    try:
-        if jobs is None:
-            seen.update((row, run.fresh(plan, row, 0, count)) for row in rows)
-        else:
-            seen.update(jobs.observer(run, [plan] * n_rows)(plan, rows, 0, count))
-    except (*UNFINISHED, KeyboardInterrupt) as stop:
-        error = leaving(stop, plan, {}, seen)
-        error.add_note(
-            "Parameters were being learned from background rows: `row` and `observed` count those."
-        )
-        raise error from stop.__cause__
-    return [observations(plan.prefix(count), seen[row]) for row in rows]

@@ -13,7 +13,8 @@ from polyshap._types import BoolMatrix, IntArray
 from polyshap.estimation import choose
 from polyshap.estimators.adaptive import Adaptive
 from polyshap.rows.effort import checked_effort
-from polyshap.rows.jobs import RowJobs, observe_pilots
+from polyshap.rows.jobs import RowJobs
+from polyshap.rows.pilots import Pilots
 from polyshap.rows.plans import Plan, plan_for
 from polyshap.rows.prepared import Prepared, Task
 from polyshap.rows.rowwise import RowRun
@@ -95,33 +96,46 @@ class Planner:
         members = np.arange(n_players)
         return plan_for(estimator, members, self.budget, self.prepared.seed, staged=staged, digest=digest)
 
-    def sharing(self) -> tuple[Planner, int]:
-        """The planner with parameters learned from background rows, and the calls that took.
+    def to_share(self) -> Plan | None:
+        """The plan that rows share, before anything is learned; None where there is nothing to learn.
 
         Estimators without parameters to learn share everything anyway.
         """
         everybody = np.arange(len(self.prepared.players))
         plan = self.plan(everybody)
-        base = plan.estimator
-        if isinstance(base, OneRowBackground):
-            return replace(self, shared=plan), 0
-        if not isinstance(base, Adaptive) or base.design == "sequential" or base.prior is not None:
-            return self, 0
-        if len(everybody) < 2 or self._reaches_all(len(everybody)):
-            return self, 0
-        estimator, n_evaluations = self._learned(plan, base)
-        return replace(self, shared=replace(plan, estimator=estimator)), n_evaluations
+        if isinstance(plan.estimator, OneRowBackground):
+            return plan
+        learns = (
+            isinstance(plan.estimator, Adaptive)
+            and plan.estimator.design != "sequential"
+            and plan.estimator.prior is None
+        )
+        return plan if learns and len(everybody) > 1 and not self._reaches_all(len(everybody)) else None
 
-    def _learned(self, plan: Plan, base: Adaptive) -> tuple[Adaptive, int]:
+    def pilot_calls(self, plan: Plan) -> int:
+        """How many calls `learned` makes."""
+        if isinstance(plan.estimator, OneRowBackground):
+            return 0
+        return min(PILOT_ROWS, len(self.prepared.background)) * (2 + 2 * _pilot_pairs(plan))
+
+    def learned(self, plan: Plan, advance: Callable[[int], None] | None = None) -> Plan:
+        """The plan with parameters learned from background rows."""
+        if not isinstance(plan.estimator, Adaptive):
+            return plan
         background = self.prepared.background
         rng = np.random.default_rng([self.prepared.seed, _PILOT_STREAM])
         chosen = rng.permutation(len(background))[:PILOT_ROWS]
         task = self.bind(background.take(np.sort(chosen)))
-        run = RowRun(self.games_of(task), np.ones_like(task.active), task.empty)
-        count = min(PILOT_PAIRS, plan.stages[-1])
-        observed = observe_pilots(run, plan, len(task.table), count, self.jobs)
-        seen = np.asarray(task.active.any(axis=0))
-        return learn_shared(base, observed, seen), sum(one.n_evaluations for one in observed)
+        pilots = Pilots(
+            RowRun(self.games_of(task), np.ones_like(task.active), task.empty), plan, _pilot_pairs(plan)
+        )
+        observed = pilots.observed(len(task.table), self.jobs, advance)
+        estimator = learn_shared(plan.estimator, observed, np.asarray(task.active.any(axis=0)))
+        return replace(plan, estimator=estimator)
+
+
+def _pilot_pairs(plan: Plan) -> int:
+    return min(PILOT_PAIRS, plan.stages[-1])
 
 
 def shared_plan(
@@ -137,5 +151,6 @@ def shared_plan(
     if not (should_share(_MANY, n_calls) if shared is None else shared):
         return False
     blind = len(prepared.background) == 1
-    planner, _ = Planner(prepared, n_calls, tolerance, without_learning=blind, jobs=jobs).sharing()
-    return planner.shared or False
+    planner = Planner(prepared, n_calls, tolerance, without_learning=blind, jobs=jobs)
+    plan = planner.to_share()
+    return False if plan is None else planner.learned(plan)
