@@ -252,6 +252,51 @@ def test_a_full_disk_stops_the_writing_not_the_run(path):
     assert 0 < len(numbers) < 50
 
 
+@pytest.mark.parametrize(
+    ("method", "error", "words"),
+    [
+        ("fetchall", sqlite3.OperationalError("disk I/O error"), "cannot be read any more.*asked for again"),
+        ("fetchall", sqlite3.DatabaseError("malformed"), "cannot be used any more"),
+        ("execute", sqlite3.OperationalError("disk I/O error"), "cannot be (read|written) any more"),
+    ],
+)
+def test_a_cache_that_fails_costs_the_cache_not_the_run(path, monkeypatch, method, error, words):
+    """The disk goes away: values are right, nothing that was finished is lost, and it is said."""
+
+    class Failing:
+        def __init__(self, connection):
+            self.connection = connection
+
+        def execute(self, *arguments):
+            if method == "execute":
+                raise error
+            self.cursor = self.connection.execute(*arguments)
+            return self
+
+        def fetchall(self):
+            raise error
+
+        def __enter__(self):
+            return self.connection.__enter__()
+
+        def __exit__(self, *exception):
+            return self.connection.__exit__(*exception)
+
+        def close(self):
+            self.connection.close()
+
+    def denied(*names):
+        raise PermissionError("read-only")
+
+    with ValueStore(path, "model") as store:
+        run(CachedGame(Counted(), store, b"row 0", N))
+        store._connection = Failing(store._connection)
+        monkeypatch.setattr("os.replace", denied)
+        with pytest.warns(PolyshapWarning, match=words):
+            found = run(CachedGame(Counted(), store, b"row 0", N))
+    assert np.array_equal(found.values, run(GAME).values)
+
+
 def test_a_place_that_cannot_be_written(tmp_path):
     """Said before anything is asked."""
     blocked = tmp_path / "file"

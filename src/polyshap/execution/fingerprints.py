@@ -12,6 +12,7 @@ import dis
 import functools
 import hashlib
 import io
+import os
 import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
@@ -37,7 +38,7 @@ _NOT_CODE = {
     "__doc__", "__firstlineno__", "__module__", "__static_attributes__", "__weakref__", "_abc_impl",
 }  # fmt: skip
 _INSTALLED = {"dist-packages", "site-packages"}
-_STDLIB = tuple({sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")})
+_STDLIB = tuple(os.path.normcase(sysconfig.get_path(name)) for name in ("stdlib", "platstdlib"))
 _Reduced = tuple[type, tuple[()], Any]
 
 
@@ -114,7 +115,7 @@ def _is_installed(module: ModuleType) -> bool:
     file = getattr(module, "__file__", None)
     if file is None:
         return name not in ("__main__", "__mp_main__")
-    return file.startswith(_STDLIB) or not _INSTALLED.isdisjoint(Path(file).parts)
+    return os.path.normcase(file).startswith(_STDLIB) or not _INSTALLED.isdisjoint(Path(file).parts)
 
 
 def _of_code(code: CodeType) -> tuple[Any, ...]:
