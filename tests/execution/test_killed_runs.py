@@ -11,6 +11,8 @@ import polyshap
 from execution.watchdog import finish, start, wait_for
 from polyshap.errors import GameRaisedError, GameShapeError, GameValueError
 
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs signals and groups of processes")
+
 # A game that writes down what it is asked, one byte a coalition, and is slow enough to be killed.
 GAME = """
 import sys, time

@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from polyshap._threads import one_blas_thread
 from polyshap.errors import ArgumentError
 
 __all__ = [
@@ -156,19 +157,19 @@ def work_shipped(shipment: Shipment, item: Any) -> Answer | Failure | NotShipped
 def work_with(
     work: Work, item: Any, seconds: float | None = None, folder: Path | None = None, bound: bool = True
 ) -> Answer | Failure:
-    """Run on a worker that was given the object itself."""
+    """Run on a worker that was given the object itself; `bound` to one thread of OpenMP too."""
     try:
-        with _one_thread() if bound else nullcontext(), _watched(seconds, folder):
+        with _one_thread() if bound else nullcontext(), one_blas_thread(), _watched(seconds, folder):
             return Answer(work(item))
     except Exception as error:
         return _failure(error)
 
 
 def _one_thread() -> AbstractContextManager[object]:
-    """Workers share the cores: a BLAS that takes them all in each is slower than one thread a worker."""
+    """Workers share the cores: OpenMP that takes them all in each is slower than one thread a worker."""
     from threadpoolctl import threadpool_limits
 
-    limit: AbstractContextManager[object] = threadpool_limits(1)
+    limit: AbstractContextManager[object] = threadpool_limits(1, user_api="openmp")
     return limit
 
 

@@ -7,12 +7,14 @@ each twice the one before, along one design: the coalitions of an early stage ar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
 import numpy as np
 
+from polyshap._threads import one_blas_thread
 from polyshap._types import BoolMatrix, FloatArray, IntArray
 from polyshap.errors import UNFINISHED, GameError, InterruptedRun, WorkerError
 from polyshap.execution.evaluate import evaluate
@@ -149,7 +151,12 @@ class RowRun:
         )
 
     def _fitted(self, plan: Plan, rows: Sequence[int], observed: Sequence[Observations]) -> list[RowResult]:
-        """Fit rows that share their sample; each takes its own columns of the estimate."""
+        """Fit rows that share their sample, one by itself as on a worker: there it has one BLAS thread."""
+        with one_blas_thread() if len(rows) == 1 else nullcontext():
+            return self._fit(plan, rows, observed)
+
+    def _fit(self, plan: Plan, rows: Sequence[int], observed: Sequence[Observations]) -> list[RowResult]:
+        """Each row takes its own columns of the estimate."""
         first = observed[0]
         if first.n_players < 2:
             return [self._settled(plan, one) for one in observed]
