@@ -1,4 +1,8 @@
-"""One BLAS thread for small systems: several are slower there, and rows run in parallel instead."""
+"""One BLAS thread for models and small systems: rows run in parallel instead.
+
+Small systems are slower with several; and the last bits of a product depend on the number of threads, so a
+model must have as many here as in a worker process that shares the cores with others.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ from functools import cache
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["bounded_threads"]
+__all__ = ["bounded_threads", "one_blas_thread"]
 
 # Below this many rows and columns a second thread costs more than it brings: on systems of a few
 # hundred rows, beside other work, several threads were 15 to 30 times slower than one.
@@ -67,6 +71,11 @@ class _SharedLimit:
 _ONE_THREAD = _SharedLimit()
 if hasattr(os, "register_at_fork"):  # a child has none of its parent's threads
     os.register_at_fork(after_in_child=_ONE_THREAD.__init__)  # type: ignore[misc]
+
+
+def one_blas_thread() -> AbstractContextManager[None]:
+    """Limit BLAS to one thread while a model is asked."""
+    return _ONE_THREAD.hold()
 
 
 def bounded_threads(size: int) -> AbstractContextManager[None]:

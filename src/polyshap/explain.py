@@ -19,8 +19,7 @@ from polyshap.explanation import Explanation
 from polyshap.games.imputers import Imputer
 from polyshap.models.functions import Method
 from polyshap.rows.effort import auto_budget
-from polyshap.rows.explaining import explain_prepared, shared_plan
-from polyshap.rows.outfit import outfitted
+from polyshap.rows.explaining import checked_sharing, explain_prepared
 from polyshap.rows.parts import PartWork, explain_parts, is_files, stored_seed
 from polyshap.rows.prepared import prepare
 from polyshap.tables.players import Groups
@@ -160,11 +159,9 @@ def explain(
     if out is not None:
         if cache is not None:
             raise ArgumentError("`cache` must be left out beside `out`, whose finished parts are kept.")
-        plan = shared_plan(
-            prepared, budget, tolerance, shared=shared, independent_designs=independent_designs
-        )
+        share = checked_sharing(shared, independent_designs=independent_designs)
         work = PartWork(
-            outfitted(prepared, execution), budget, tolerance, plan, independent_designs, str(Path(out))
+            prepared, budget, tolerance, share, independent_designs, str(Path(out)), execution.asking
         )
         return explain_parts(work, X, execution)  # type: ignore[return-value]
     return explain_prepared(

@@ -22,8 +22,10 @@ from polyshap.execution.retries import Retries
 from polyshap.explanation import Explanation
 from polyshap.games.imputers import Imputer
 from polyshap.models.functions import Method
-from polyshap.rows.explaining import explain_prepared, shared_plan
+from polyshap.rows.explaining import checked_sharing, explain_prepared
+from polyshap.rows.outfit import outfitted
 from polyshap.rows.parts import columns_of, native, part_columns
+from polyshap.rows.planning import shared_plan
 from polyshap.rows.plans import Plan
 from polyshap.rows.prepared import Prepared, prepare
 from polyshap.tables.players import Groups
@@ -100,6 +102,11 @@ class Explainer:
             output_names=self.output_names,
         )
 
+    @cached_property
+    def _asked(self) -> Prepared:
+        """With a model that is asked again when it raises, and by several requests when it is async."""
+        return outfitted(self.prepared, self._execution)
+
     @property
     def _execution(self) -> Execution:
         return Execution(
@@ -175,7 +182,7 @@ class Explainer:
             rows,
             budget=self.budget,
             tolerance=self.tolerance,
-            execution=Execution(progress=False),
+            execution=self._execution.asking,
             shared=self._shared_plan,
             independent_designs=self.independent_designs,
         )
@@ -194,19 +201,14 @@ class Explainer:
 
     @cached_property
     def _part_columns(self) -> tuple[str, ...]:
-        task = self.prepared.bind(self.prepared.background.take([0]))
+        task = self._asked.bind(self.prepared.background.take([0]))
         outputs = None if task.squeezed else task.output_names
         return part_columns(self.prepared.players.names, outputs)
 
     @cached_property
     def _shared_plan(self) -> Plan | bool:
-        return shared_plan(
-            self.prepared,
-            self.budget,
-            self.tolerance,
-            shared=self.shared,
-            independent_designs=self.independent_designs,
-        )
+        share = checked_sharing(self.shared, independent_designs=self.independent_designs)
+        return shared_plan(self._asked, self.budget, self.tolerance, share)
 
     def __getstate__(self) -> dict[str, Any]:
         _ = self._shared_plan  # learned here once, not by every worker
@@ -233,7 +235,7 @@ class Explainer:
     @cached_property
     def expected_value(self) -> float | FloatArray:
         """Value of the empty coalition: the mean prediction over the background, one for each output."""
-        task = self.prepared.bind(self.prepared.background.take([0]))
+        task = self._asked.bind(self.prepared.background.take([0]))
         empty = task.empty
         if empty is None:  # an imputer whose fills depend on the row
             everybody = np.arange(task.active.shape[1])

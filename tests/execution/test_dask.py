@@ -97,9 +97,9 @@ def test_the_same_bits_as_here(client):
 @pytest.mark.parametrize(
     "moments",
     [
-        pytest.param((1,), marks=pytest.mark.slow, id="first"),
+        pytest.param((1,), id="first"),
         pytest.param((20,), id="middle"),
-        pytest.param((39,), marks=pytest.mark.slow, id="last"),
+        pytest.param((39,), id="last"),
     ],
 )
 def test_a_worker_dies(doomed, tmp_path, moments):
@@ -111,7 +111,6 @@ def test_a_worker_dies(doomed, tmp_path, moments):
     assert os.path.getsize(tmp_path / "calls") <= 41 + 8
 
 
-@pytest.mark.slow
 def test_all_workers_die_at_once(doomed, tmp_path):
     """The model was the result of a task: it is made again with the workers."""
     import threading
@@ -130,7 +129,6 @@ def test_all_workers_die_at_once(doomed, tmp_path):
     assert np.array_equal(values, run(make_game()))
 
 
-@pytest.mark.slow
 def test_a_chunk_that_always_kills_is_named(doomed):
     with watchdog(120), pytest.raises(WorkerError, match=r"Chunk 0 of 40 ended its worker 3 times"):
         run(make_game(poison=12), executor=doomed)
@@ -278,7 +276,6 @@ if __name__ == "__main__":
 """
 
 
-@pytest.mark.slow
 def test_a_killed_driver_goes_on_with_the_parts_that_are_missing(client, tmp_path):
     """kill -9 of the driver; the next one computes the rest alone, and all bytes are those of a run here."""
     pytest.importorskip("pyarrow")
@@ -301,7 +298,6 @@ def test_a_killed_driver_goes_on_with_the_parts_that_are_missing(client, tmp_pat
     ]
 
 
-@pytest.mark.slow
 def test_the_driver_does_not_grow_with_the_rows(client, tmp_path):
     """At most 30 MB between the first and the last of 20 parts."""
     pyarrow = pytest.importorskip("pyarrow")

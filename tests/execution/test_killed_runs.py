@@ -11,6 +11,8 @@ import polyshap
 from execution.watchdog import finish, start, wait_for
 from polyshap.errors import GameRaisedError, GameShapeError, GameValueError
 
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs signals and groups of processes")
+
 # A game that writes down what it is asked, one byte a coalition, and is slow enough to be killed.
 GAME = """
 import sys, time
@@ -185,6 +187,33 @@ def test_a_model_that_hangs_is_ended(tmp_path):
     out = finish(start("import polyshap.errors" + script, tmp_path, 0.0, "{}"))
     assert "took longer than 0.5 s, 3 times" in out
     assert "in hanging" in out
+
+
+def test_waits_between_attempts_do_not_count_as_time_of_a_call(tmp_path):
+    """A service that fails twice and answers at once: the limit is for each call."""
+    rng = np.random.default_rng(0)
+    rows, background = rng.standard_normal((2, 5)), rng.standard_normal((4, 5))
+    folder = str(tmp_path)
+
+    def flaky(rows):
+        mark = os.path.join(folder, f"asked-{len(rows)}")
+        with open(mark, "a") as log:
+            log.write("x")
+        if os.path.getsize(mark) <= 2:
+            raise ConnectionError("busy")
+        return rows.sum(axis=1)
+
+    x = polyshap.explain(
+        flaky,
+        rows,
+        background,
+        budget=32,  # all coalitions: exact
+        random_state=0,
+        n_jobs=2,
+        timeout=1.0,
+        retries=polyshap.execution.Retries(3, wait=1.2),
+    )
+    np.testing.assert_allclose(x.values, rows - background.mean(axis=0), atol=1e-9)
 
 
 def test_a_read_only_folder_is_said_before_anything_is_asked(tmp_path):

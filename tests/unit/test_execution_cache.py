@@ -12,7 +12,6 @@ import pytest
 import polyshap
 from polyshap.coalitions import enumerate_all, pack
 from polyshap.errors import (
-    ArgumentError,
     ArgumentTypeError,
     CacheMismatchError,
     FileFormatError,
@@ -21,7 +20,7 @@ from polyshap.errors import (
     PolyshapWarning,
     StorageError,
 )
-from polyshap.execution.cache import Cache, CachedGame, content_digest, fingerprint, open_cache
+from polyshap.execution.cache import Cache, CachedGame, open_cache
 from polyshap.execution.store import ValueStore
 from small_games import table_game
 
@@ -230,22 +229,9 @@ def test_a_folder_has_a_file_for_each_model(tmp_path):
     assert len(list(folder.glob("*.sqlite"))) == 2
 
 
-def test_a_model_without_a_fingerprint():
-    """What cannot be pickled needs a name; with one it is accepted."""
-    with pytest.raises(ArgumentError, match=r"Give cache=polyshap\.execution\.Cache"):
-        fingerprint(n for n in range(3))
+def test_what_a_cache_must_be():
     with pytest.raises(ArgumentTypeError, match="a path or a Cache"):
         open_cache(3, None)
-
-
-def test_content_decides():
-    numbers, text = np.arange(3.0), np.array(["a", "b"], dtype=object)
-    assert content_digest([numbers, text]) == content_digest([numbers.copy(), text.copy()])
-    assert content_digest([numbers]) != content_digest([numbers.astype(int)])
-    assert content_digest([numbers, text]) != content_digest([text, numbers])
-    assert content_digest([np.array([None, 1], dtype=object)]) != content_digest(
-        [np.array(["None", 1], dtype=object)]
-    )
 
 
 def test_a_full_disk_stops_the_writing_not_the_run(path):
@@ -264,6 +250,51 @@ def test_a_full_disk_stops_the_writing_not_the_run(path):
         numbers = [batch.values[0] for batch in store.read(b"row")]
     assert numbers == list(range(len(numbers)))
     assert 0 < len(numbers) < 50
+
+
+@pytest.mark.parametrize(
+    ("method", "error", "words"),
+    [
+        ("fetchall", sqlite3.OperationalError("disk I/O error"), "cannot be read any more.*asked for again"),
+        ("fetchall", sqlite3.DatabaseError("malformed"), "cannot be used any more"),
+        ("execute", sqlite3.OperationalError("disk I/O error"), "cannot be (read|written) any more"),
+    ],
+)
+def test_a_cache_that_fails_costs_the_cache_not_the_run(path, monkeypatch, method, error, words):
+    """The disk goes away: values are right, nothing that was finished is lost, and it is said."""
+
+    class Failing:
+        def __init__(self, connection):
+            self.connection = connection
+
+        def execute(self, *arguments):
+            if method == "execute":
+                raise error
+            self.cursor = self.connection.execute(*arguments)
+            return self
+
+        def fetchall(self):
+            raise error
+
+        def __enter__(self):
+            return self.connection.__enter__()
+
+        def __exit__(self, *exception):
+            return self.connection.__exit__(*exception)
+
+        def close(self):
+            self.connection.close()
+
+    def denied(*names):
+        raise PermissionError("read-only")
+
+    with ValueStore(path, "model") as store:
+        run(CachedGame(Counted(), store, b"row 0", N))
+        store._connection = Failing(store._connection)
+        monkeypatch.setattr("os.replace", denied)
+        with pytest.warns(PolyshapWarning, match=words):
+            found = run(CachedGame(Counted(), store, b"row 0", N))
+    assert np.array_equal(found.values, run(GAME).values)
 
 
 def test_a_place_that_cannot_be_written(tmp_path):

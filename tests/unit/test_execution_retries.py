@@ -1,5 +1,7 @@
 """A flaky model is asked again; a row that fails every time is found and named."""
 
+import multiprocessing
+import os
 import threading
 
 import numpy as np
@@ -144,6 +146,26 @@ def test_one_event_loop_for_all_calls():
         concurrent(model)(ROWS)
     assert np.array_equal(asyncio.run(notebook()), total(ROWS))
     assert len(loops) == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_forked_process_has_a_loop_of_its_own():
+    """The parent's loop runs in a thread that does not come along."""
+
+    _ask_anew()
+    process = multiprocessing.get_context("fork").Process(target=_ask_anew)
+    process.start()
+    process.join(30)
+    process.kill()
+    assert process.exitcode == 0
+
+
+async def _summed(rows):
+    return rows.sum(axis=1)
+
+
+def _ask_anew():
+    assert np.array_equal(concurrent(_summed)(ROWS), total(ROWS))
 
 
 def test_failing_requests_are_retried_split_and_named():

@@ -179,6 +179,23 @@ def test_a_worker_without_the_file_asks_for_the_bytes():
     assert unpack(shipment.data)(1) == 2
 
 
+def test_a_full_disk_here_sends_the_bytes(monkeypatch):
+    """The model has no room in the temporary folder: it travels with the first task of each worker."""
+
+    def full(self, data):
+        raise OSError(28, "No space left on device")
+
+    with ProcessPoolExecutor(2) as executor:
+        monkeypatch.setattr("pathlib.Path.write_bytes", full)
+        assert collect(square, range(9), executor=executor) == [x * x for x in range(9)]
+
+
+def test_a_time_limit_never_ends_this_process():
+    """An executor of unknown kind may run its tasks here, where only the whole program could be ended."""
+    with pytest.raises(ArgumentError, match=r"`timeout` must go with worker processes.*in this process"):
+        list(run_chunks(square, range(3), as_workers(executor=Inline()), seconds=1.0))
+
+
 def test_what_cannot_be_pickled_gets_advice():
     lock = threading.Lock()
     with pytest.raises(ArgumentError, match=r"must be picklable.*ThreadPoolExecutor"):

@@ -5,6 +5,7 @@ import os
 import pickle
 import subprocess
 import sys
+import threading
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
@@ -20,6 +21,8 @@ from polyshap.errors import (
     StorageError,
     WorkerError,
 )
+from polyshap.execution import Retries
+from polyshap.execution.part_files import PartFolder
 from polyshap.rows import parts
 
 pyarrow = pytest.importorskip("pyarrow")
@@ -113,6 +116,101 @@ def test_a_folder_belongs_to_one_run(tmp_path, files):
         polyshap.explain(two, files, BACKGROUND, out=out, **OPTIONS)
     with pytest.raises(CacheMismatchError, match="another rows"):
         polyshap.explain(model, ROWS, BACKGROUND, out=out, **OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("changes", "name"),
+    [
+        ({"X": ROWS + 1}, "rows"),
+        ({"background": BACKGROUND + 1}, "background or imputer"),
+        ({"imputer": "gaussian-10"}, "background or imputer"),
+        ({"weights": np.arange(1.0, 11.0)}, "background or imputer"),
+        ({"outputs": 1}, "outputs"),
+        ({"independent_designs": True}, "independent_designs"),
+        ({"groups": {"a": NAMES[:2], "b": NAMES[2:]}}, "features"),
+    ],
+)
+def test_what_changes_the_numbers_makes_another_run(tmp_path, changes, name):
+    """Parts of one run never stand beside those of another, though these have as many rows."""
+    options = {"X": ROWS, "background": BACKGROUND, "out": tmp_path, "outputs": 0} | OPTIONS
+    polyshap.explain(two, **options)
+    with pytest.raises(CacheMismatchError, match=f"another [^.]*{name}"):
+        polyshap.explain(two, **(options | changes))
+
+
+def test_rows_of_a_file_that_changed_are_another_run(tmp_path, files):
+    """Other numbers in the same places, though nothing else of the file is another."""
+    out = tmp_path / "out"
+    polyshap.explain(model, files, BACKGROUND, out=out, **OPTIONS)
+    file = tmp_path / "rows" / "0.parquet"
+    table = pandas.read_parquet(file)
+    pyarrow_table = pyarrow.Table.from_pandas(table.iloc[::-1])
+    parquet.write_table(pyarrow_table, file, row_group_size=10)
+    with pytest.raises(CacheMismatchError, match="another rows"):
+        polyshap.explain(model, files, BACKGROUND, out=out, **OPTIONS)
+
+
+def test_what_changes_no_number_goes_on(tmp_path, files):
+    """How often to try, where to run, how much at a time."""
+    out = tmp_path / "out"
+    polyshap.explain(model, files, BACKGROUND, out=out, **OPTIONS)
+    for more in ({"retries": 2}, {"batch_size": 7}, {"max_memory": 1 << 24}):
+        assert polyshap.explain(model, files, BACKGROUND, out=out, **OPTIONS, **more).n_computed == 0
+
+
+def test_a_model_that_cannot_be_told_from_others_is_said(tmp_path):
+    """Without a fingerprint nobody can refuse another version of it."""
+    lock = threading.Lock()
+    with pytest.warns(PolyshapWarning, match=r"cannot be pickled, so parts of another version"):
+        found = polyshap.explain(
+            lambda rows: model(rows) * (not lock.locked()), ROWS, BACKGROUND, out=tmp_path, **OPTIONS
+        )
+    assert found.n_rows == 30
+
+
+def test_two_runs_that_begin_a_folder_at_once(tmp_path):
+    """The second to write the manifest is the one that is refused; nothing of the first is overwritten."""
+    folder = PartFolder(tmp_path)
+    real = PartFolder._refuse_parts
+
+    def meanwhile(self):
+        PartFolder._refuse_parts = real
+        folder.claim({"random_state": 1})
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PartFolder, "_refuse_parts", meanwhile)
+        with pytest.raises(CacheMismatchError, match="another random_state"):
+            folder.claim({"random_state": 2})
+    assert folder.about() == {"random_state": 1}
+    assert [one.name for one in tmp_path.iterdir()] == ["manifest.json"]
+
+
+@pytest.mark.parametrize("where", ["out", "partition"])
+def test_asynchronous_and_flaky_models(tmp_path, where):
+    """Retries and requests in flight go along to the parts, and to what they share."""
+    calls = []
+
+    async def flaky(rows):
+        calls.append(len(rows))
+        if len(calls) in (1, 4, 9):
+            raise ConnectionError("busy")
+        return model(rows)
+
+    options = OPTIONS | {"retries": Retries(2, wait=0.0), "max_concurrency": 2}
+    if where == "out":
+        table = gathered(polyshap.explain(flaky, ROWS, BACKGROUND, out=tmp_path, **options))
+    else:
+        table = polyshap.Explainer(flaky, BACKGROUND, **options).partition(ROWS)
+    plain = polyshap.explain(model, ROWS, BACKGROUND, shared=True, **OPTIONS)
+    assert len(calls) > 9
+    np.testing.assert_allclose(table[[f"shap_{name}" for name in NAMES]], plain.values, atol=1e-12)
+
+
+def test_independent_designs_are_independent_in_parts_too(tmp_path):
+    options = OPTIONS | {"independent_designs": True}
+    plain = polyshap.explain(model, ROWS, BACKGROUND, **options)
+    table = gathered(polyshap.explain(model, ROWS, BACKGROUND, out=tmp_path, **options))
+    np.testing.assert_allclose(table[[f"shap_{name}" for name in NAMES]], plain.values, atol=1e-12)
 
 
 def test_what_is_not_ours_in_the_folder(tmp_path, files):

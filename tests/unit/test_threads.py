@@ -96,6 +96,33 @@ assert np.array_equal(here.values, there.values)
 """)
 
 
+@pytest.mark.parametrize("small", [1000, 100])
+def test_workers_have_the_bits_of_a_run_here(small):
+    """A model that multiplies matrices, and fits that count as small or large: one thread here as there."""
+    run(f"""
+from concurrent.futures import ThreadPoolExecutor
+polyshap._threads._SMALL = {small}
+rng = np.random.default_rng(0)
+rows, background = rng.standard_normal((2, 12)), rng.standard_normal((3, 12))
+first, second, last = rng.standard_normal((12, 64)), rng.standard_normal((64, 64)), rng.standard_normal(64)
+
+def model(rows):
+    assert blas_threads() == {{1}}
+    return np.tanh(np.tanh(rows @ first) @ second) @ last
+
+def explain(**where):
+    return polyshap.explain(model, rows, background, budget=500, random_state=0, shared=False, **where)
+
+here = explain(estimator="adaptive")
+for where in ({{"n_jobs": 2}}, {{"executor": ThreadPoolExecutor(2)}}):
+    there = explain(estimator="adaptive", **where)
+    assert np.array_equal(here.values, there.values)
+    assert np.array_equal(here.standard_errors, there.standard_errors)
+polyshap.estimate(lambda z: model(z.astype(float)), 12, 60)
+assert blas_threads() == {{2}}
+""")
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_child_of_a_bounded_process_starts_anew():
     """A fork while a limit is held neither waits for its lock nor for its thread."""

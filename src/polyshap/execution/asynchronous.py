@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import threading
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -128,6 +129,10 @@ def _loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="polyshap requests", daemon=True).start()
     return loop
+
+
+if hasattr(os, "register_at_fork"):  # the thread of the loop stays with the parent
+    os.register_at_fork(after_in_child=_loop.cache_clear)
 
 
 def _wait(coroutine: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeGuard
 import numpy as np
 from numpy.typing import NDArray
 
+from polyshap._threads import one_blas_thread
 from polyshap._types import BoolMatrix, FloatArray, IntArray
 from polyshap.errors import ArgumentError, ArgumentTypeError, GameShapeError, ModelValueError
 from polyshap.execution.shipping import deadline
@@ -129,7 +130,7 @@ def coalition_values(
 
 def ask(predict: Predict, rows: Any, n_outputs: int | None = None) -> FloatArray:
     """Predictions (n, n_outputs), finite and of the expected width: the only call of a user's model."""
-    with deadline():
+    with one_blas_thread(), deadline():
         values = predict(rows)
     if n_outputs is not None and values.shape[1] != n_outputs:
         raise GameShapeError(

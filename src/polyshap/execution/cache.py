@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-import io
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import CodeType
 from typing import Any
 
 import numpy as np
@@ -16,15 +13,12 @@ from numpy.typing import NDArray
 
 from polyshap._types import BoolMatrix, FloatArray
 from polyshap.coalitions import pack
-from polyshap.errors import ArgumentError, ArgumentTypeError, GameValueError, PolyshapWarning
+from polyshap.errors import ArgumentTypeError, GameValueError, PolyshapWarning
 from polyshap.execution.evaluate import check_width, checked_answer
+from polyshap.execution.fingerprints import fingerprint, hashed
 from polyshap.execution.store import ValueStore
 
-__all__ = ["Cache", "CachedGame", "content_digest", "fingerprint", "open_cache"]
-
-
-# what a function does; its file and lines change when something above it is edited
-_CODE = ("co_code", "co_consts", "co_names", "co_varnames", "co_freevars", "co_argcount", "co_flags")
+__all__ = ["Cache", "CachedGame", "open_cache"]
 
 
 @dataclass(frozen=True)
@@ -36,8 +30,8 @@ class Cache:
     path : str or Path
         A folder, with one file for each model, or a file (.sqlite) for one model.
     fingerprint : str, optional
-        Name and version of the model. By default it is computed from the pickled model, which
-        sees every change but can also differ for the same model in another session.
+        Name and version of the model. By default it is computed from what the model holds and from the code
+        of your own functions and classes, but not of installed packages.
     """
 
     path: str | Path
@@ -58,7 +52,7 @@ def open_cache(cache: str | Path | Cache, model: Any, label: str = "the model") 
         cache = Cache(cache)
     if not isinstance(cache, Cache):
         raise ArgumentTypeError(f"`cache` must be a path or a Cache. Got {type(cache).__name__}.")
-    own = fingerprint(model) if cache.fingerprint is None else _hash(cache.fingerprint.encode())
+    own = fingerprint(model) if cache.fingerprint is None else hashed(cache.fingerprint.encode())
     path = Path(cache.path)
     if path.suffix and not path.is_dir():
         return ValueStore(path, own, label)
@@ -73,43 +67,6 @@ def open_cache(cache: str | Path | Cache, model: Any, label: str = "the model") 
             stacklevel=3,
         )
     return ValueStore(file, own, label)
-
-
-def fingerprint(thing: Any) -> str:
-    """The hash of an object's pickled form; of functions the code counts, not where it stands."""
-    import cloudpickle
-
-    class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
-        def reducer_override(self, obj: Any) -> Any:
-            if isinstance(obj, CodeType):
-                return tuple, (tuple(getattr(obj, name) for name in _CODE),)
-            return super().reducer_override(obj)
-
-    buffer = io.BytesIO()
-    try:
-        Pickler(buffer, protocol=5).dump(thing)
-        return _hash(buffer.getvalue())
-    except Exception as error:
-        raise ArgumentError(
-            f"`cache` must know which model it holds, and {type(thing).__name__} has no fingerprint: it "
-            f"cannot be pickled ({error}). Give "
-            "cache=polyshap.execution.Cache(path, fingerprint='name and version')."
-        ) from error
-
-
-def content_digest(arrays: Iterable[NDArray[Any]]) -> bytes:
-    """A hash of what arrays hold, the same in every process."""
-    digest = hashlib.blake2b(digest_size=16)
-    for array in arrays:
-        plain = array.dtype.kind in "biufMm"
-        data = np.ascontiguousarray(array).tobytes() if plain else repr(array.tolist()).encode()
-        digest.update(f"{array.dtype.str if plain else 'objects'}{array.shape}{len(data)}".encode())
-        digest.update(data)
-    return digest.digest()
-
-
-def _hash(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()
 
 
 @dataclass(frozen=True, eq=False)

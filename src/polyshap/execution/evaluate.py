@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from polyshap._threads import one_blas_thread
 from polyshap._types import BoolMatrix, FloatArray
 from polyshap.errors import (
     GameError,
@@ -75,7 +76,7 @@ def evaluate(
     else:
         found = run_chunks(answer, batches, workers, seconds=seconds)
     try:
-        with closing(found):
+        with closing(found), one_blas_thread():
             for index, values in found:
                 check_width(values, next(iter(done.values()), values).shape[1:])
                 done[index] = values

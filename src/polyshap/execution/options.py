@@ -94,6 +94,11 @@ class Execution:
         return nullcontext() if self.cache is None else open_cache(self.cache, model, label)
 
     @property
+    def asking(self) -> Execution:
+        """How the model is asked, for a part of the rows in the hands of one worker."""
+        return Execution(retries=self.retries, max_concurrency=self.max_concurrency, progress=False)
+
+    @property
     def attempts(self) -> Retries | None:
         return as_retries(self.retries)
 

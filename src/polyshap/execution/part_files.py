@@ -64,10 +64,7 @@ class PartFolder:
             stored = self.about()
             if stored is None:
                 self._refuse_parts()
-                draft = self._draft(_MANIFEST)
-                draft.write_text(json.dumps(about, indent=1))
-                os.replace(draft, self.path / _MANIFEST)
-                return
+                stored = self._begun(about)
         except OSError as error:
             if isinstance(error, StorageError):
                 raise
@@ -82,6 +79,21 @@ class PartFolder:
                 f"of a run with another {', '.join(different)}. Give another folder, or repeat the options "
                 "of that run."
             )
+
+    def _begun(self, about: Mapping[str, Any]) -> dict[str, Any]:
+        """The manifest of this run, or of another one that began the folder at the same moment."""
+        draft = self._draft(_MANIFEST)
+        try:
+            draft.write_text(json.dumps(about, indent=1))
+            try:
+                os.link(draft, self.path / _MANIFEST)
+            except FileExistsError:
+                pass
+            except OSError:  # a file system without links
+                os.replace(draft, self.path / _MANIFEST)
+        finally:
+            draft.unlink(missing_ok=True)
+        return self.about() or {}
 
     def present(self, lengths: Iterable[tuple[int, int]]) -> set[int]:
         """Which of the parts (number, rows) are there; those that are damaged are set aside."""

@@ -12,6 +12,7 @@ import numpy as np
 
 from polyshap._types import FloatArray
 from polyshap.errors import ArgumentError, ModelRaisedError, PolyshapError
+from polyshap.execution.shipping import deadline
 
 __all__ = ["Patient", "Retries", "as_retries", "part_of", "shown"]
 
@@ -89,7 +90,7 @@ class Patient:
     def _once(self, rows: Any) -> FloatArray:
         """A part of a batch that failed: waits come back only for the row that fails alone."""
         try:
-            return self.predict(rows) if len(rows) > 1 else self._insist(rows)
+            return self._ask(rows) if len(rows) > 1 else self._insist(rows)
         except PolyshapError:
             raise
         except Exception as error:
@@ -98,12 +99,16 @@ class Patient:
     def _insist(self, rows: Any) -> FloatArray:
         for attempt in range(self.retries.attempts):
             try:
-                return self.predict(rows)
+                return self._ask(rows)
             except PolyshapError:
                 raise  # an answer of the wrong shape will not improve
             except Exception:
                 time.sleep(self.retries.pause(attempt))
-        return self.predict(rows)
+        return self._ask(rows)
+
+    def _ask(self, rows: Any) -> FloatArray:
+        with deadline():  # of each attempt, not of all with their waits
+            return self.predict(rows)
 
 
 def part_of(rows: Any, start: int, stop: int) -> Any:

@@ -12,12 +12,14 @@ import os
 import pickle
 import sys
 import traceback
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from polyshap._threads import one_blas_thread
 from polyshap.errors import ArgumentError
 
 __all__ = [
@@ -45,12 +47,17 @@ class Shipment:
     path: str | None = None
     data: bytes | None = None
     seconds: float | None = None
+    driver: str = ""
 
     def saved(self, folder: Path) -> Shipment:
-        """The same with the bytes in a file."""
+        """The same with the bytes in a file, or nowhere if the disk is full: then workers ask for them."""
         assert self.data is not None
         file = folder / self.digest
-        file.write_bytes(self.data)
+        try:
+            file.write_bytes(self.data)
+        except OSError:
+            file.unlink(missing_ok=True)
+            return replace(self, data=None)
         return replace(self, path=str(file), data=None)
 
 
@@ -91,7 +98,16 @@ def packed(work: Work, seconds: float | None = None) -> Shipment:
             "function that runs on the worker and keeps it (functools.cache), or use threads: "
             "executor=ThreadPoolExecutor(8)."
         ) from error
-    return Shipment(hashlib.blake2b(data, digest_size=16).hexdigest(), data=data, seconds=seconds)
+    digest = hashlib.blake2b(data, digest_size=16).hexdigest()
+    return Shipment(digest, data=data, seconds=seconds, driver=_this_process())
+
+
+_TOKEN = uuid.uuid4().hex
+
+
+def _this_process() -> str:
+    """A name that no other process has, forked ones and those of other machines included."""
+    return f"{_TOKEN}-{os.getpid()}"
 
 
 def unpack(data: bytes) -> Work:
@@ -121,6 +137,13 @@ def _loaded(shipment: Shipment) -> Work | None:
 
 def work_shipped(shipment: Shipment, item: Any) -> Answer | Failure | NotShipped:
     """Run on a worker that keeps the object between tasks."""
+    if shipment.seconds is not None and shipment.driver == _this_process():
+        return _failure(
+            ArgumentError(
+                "`timeout` must go with worker processes, which can be ended. `executor` runs its tasks "
+                "in this process. Give n_jobs=2."
+            )
+        )
     try:
         work = _loaded(shipment)
     except Exception as error:
@@ -134,19 +157,19 @@ def work_shipped(shipment: Shipment, item: Any) -> Answer | Failure | NotShipped
 def work_with(
     work: Work, item: Any, seconds: float | None = None, folder: Path | None = None, bound: bool = True
 ) -> Answer | Failure:
-    """Run on a worker that was given the object itself."""
+    """Run on a worker that was given the object itself; `bound` to one thread of OpenMP too."""
     try:
-        with _one_thread() if bound else nullcontext(), _watched(seconds, folder):
+        with _one_thread() if bound else nullcontext(), one_blas_thread(), _watched(seconds, folder):
             return Answer(work(item))
     except Exception as error:
         return _failure(error)
 
 
 def _one_thread() -> AbstractContextManager[object]:
-    """Workers share the cores: a BLAS that takes them all in each is slower than one thread a worker."""
+    """Workers share the cores: OpenMP that takes them all in each is slower than one thread a worker."""
     from threadpoolctl import threadpool_limits
 
-    limit: AbstractContextManager[object] = threadpool_limits(1)
+    limit: AbstractContextManager[object] = threadpool_limits(1, user_api="openmp")
     return limit
 
 

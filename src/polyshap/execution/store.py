@@ -70,7 +70,7 @@ class ValueStore:
         self._lock = threading.Lock()
         self._connection: sqlite3.Connection | None = None
         self._process = os.getpid()
-        self._writes = True
+        self._reads = self._writes = True
         with self._lock:
             self._connect()
 
@@ -98,16 +98,19 @@ class ValueStore:
             "SELECT number, coalitions, n_values, n_outputs, answers, checksum FROM batches "
             "WHERE game = ? AND number > ? ORDER BY number"
         )
+        if not self._reads:
+            return
         try:
             with self._ready() as connection:
                 rows = connection.execute(query, (game, after)).fetchall()
             found = [self._checked(game, row) for row in rows]
         except sqlite3.OperationalError as error:
-            raise self._unusable(error) from error
+            self._reads = False
+            self._warn("read", "what it holds is asked for again", error)
         except sqlite3.DatabaseError as error:
             self._start_again(error)
-            return
-        yield from found
+        else:
+            yield from found
 
     def append(self, game: bytes, packed: Packed, values: FloatArray) -> None:
         """Write one batch. A disk that is full stops the writing, with a warning, not the run."""
@@ -117,20 +120,32 @@ class ValueStore:
         n_outputs = 0 if values.ndim == 1 else values.shape[1]
         row = (game, coalitions, len(values), n_outputs, answers, _checksum(game, coalitions, answers))
         try:
+            self._keep(row)
+        except (sqlite3.OperationalError, StorageError) as error:
+            self._writes = False
+            self._warn("written", "values from here on are not kept. Batches written before are whole", error)
+
+    def _keep(self, row: tuple[object, ...]) -> None:
+        """Insert a row; where the file turns out to be damaged, into a new one."""
+        try:
             with self._ready() as connection:
                 self._insert(connection, row)
-        except sqlite3.OperationalError as error:
-            self._writes = False
-            warnings.warn(
-                f"The cache {str(self.path)!r} cannot be written any more ({error}): the run goes on, but "
-                f"the values from here on are not kept. Batches written before are whole.",
-                PolyshapWarning,
-                stacklevel=3,
-            )
+        except sqlite3.OperationalError:
+            raise
         except sqlite3.DatabaseError as error:
             self._start_again(error)
-            with self._ready() as connection:
-                self._insert(connection, row)
+            if self._writes:
+                with self._ready() as connection:
+                    self._insert(connection, row)
+
+    def _warn(self, done: str, result: str, error: Exception) -> None:
+        """A cache that fails in the middle costs the cache, not the run."""
+        warnings.warn(
+            f"The cache {str(self.path)!r} cannot be {done} any more ({error}): the run goes on, but "
+            f"{result}.",
+            PolyshapWarning,
+            stacklevel=5,
+        )
 
     @staticmethod
     def _insert(connection: sqlite3.Connection, row: tuple[object, ...]) -> None:
@@ -233,7 +248,11 @@ class ValueStore:
             if self._connection is not None:
                 self._connection.close()
             self._connection = None
-            self._set_aside(error)
+            try:
+                self._set_aside(error)
+            except StorageError as failure:
+                self._reads = self._writes = False
+                self._warn("used", "nothing is read from it nor kept", failure)
 
     def _set_aside(self, error: sqlite3.DatabaseError) -> None:
         """Rename a damaged file and its log, and say so."""

@@ -17,7 +17,8 @@ from polyshap._types import BoolMatrix, FloatArray
 from polyshap.errors import ArgumentError
 from polyshap.games.scores import CLASS_SCORES, Score, as_score, class_numbers
 from polyshap.models.functions import Model, as_model
-from polyshap.tables.frames import ArrayTable, FrameTable, read
+from polyshap.tables.arrays import ArrayTable
+from polyshap.tables.frames import FrameTable, read
 
 __all__ = ["GlobalImportance", "global_importance_game"]
 
@@ -67,7 +68,7 @@ def global_importance_game(
     """
     table = read(background, "background")
     assert isinstance(table, ArrayTable | FrameTable)
-    rows, fill = table.aligned(read(X, "X"), "X")
+    rows = table.aligned(read(X, "X"), "X")
     target = np.asarray(y)
     if len(target) != len(rows):
         raise ArgumentError(
@@ -83,7 +84,7 @@ def global_importance_game(
             "`y` must hold two different targets for the score 'explained-variance'. Got one. "
             "Use score='squared-error'."
         )
-    return GlobalImportance(as_model(predict), rows, target, fill, chosen, member)
+    return GlobalImportance(as_model(predict), rows, target, table, chosen, member)
 
 
 def _labels(predict: Any) -> NDArray[Any] | None:

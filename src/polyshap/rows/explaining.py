@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -26,10 +26,9 @@ from polyshap.rows.refining import KnownGames, refined_plan
 from polyshap.rows.rowwise import RowRun, explain_rows
 from polyshap.rows.sharing import should_share
 
-__all__ = ["explain_prepared", "shared_plan"]
+__all__ = ["checked_sharing", "explain_prepared"]
 
-# Rows in parts count as this many: what they share must not depend on how they are cut.
-_MANY = 1 << 20
+Shared = TypeVar("Shared", bound=bool | Plan | None)
 
 
 def explain_prepared(
@@ -50,25 +49,34 @@ def explain_prepared(
     options = Execution() if execution is None else execution
     options.check()
     table = prepared.align(X)
-    shared = _sharing(shared, independent_designs, len(table), n_calls)
-    planner = _planner(prepared, n_calls, tolerance, shared)
+    shared = checked_sharing(shared, independent_designs=independent_designs)
+    if shared is None:
+        shared = should_share(len(table), n_calls)
+    blind = bool(shared) and len(prepared.background) == 1
+    planner = Planner(prepared, n_calls, tolerance, without_learning=blind)
     planner.plan(np.arange(len(prepared.players)))  # what is wrong with budget and estimator shows here
     kept = options.store(prepared.model.function, prepared.model.name)
     ready = outfitted(prepared, options)
     with kept as store, options.workers() as workers:
-        planner = replace(planner, prepared=ready, games_of=games_of(ready, store))
-        task = ready.bind(table)
-        planner, pilot_evaluations = _with_shared(planner, shared)
+        jobs = None if workers is None else RowJobs(workers, options.timeout)
+        planner = replace(planner, prepared=ready, games_of=games_of(ready, store), jobs=jobs)
+        task = planner.bind(table)
+        planner, unlearned = _with_shared(planner, shared)
+        pilot_evaluations = 0 if unlearned is None else planner.pilot_calls(unlearned)
         digests = task.digests() if independent_designs else [None] * len(table)
         plans = [planner.plan_row(row, digest) for row, digest in zip(task.active, digests, strict=True)]
         games = planner.games_of(task)
         if observed is not None:
             plans, games = _refined(plans, observed), KnownGames(games, observed)
         run = RowRun(games, task.active, task.empty, tolerance)
-        jobs = None if workers is None else RowJobs(workers, options.timeout)
         details = _details(planner, task, call)
+        n_calls_at_most = pilot_evaluations + sum(plan.most_evaluations for plan in plans)
         try:
-            with track(sum(plan.most_evaluations for plan in plans), options.progress) as advance:
+            with track(n_calls_at_most, options.progress) as advance:
+                if unlearned is not None:
+                    learned = planner.learned(unlearned, advance)
+                    planner = replace(planner, shared=learned)
+                    plans = [learned if plan is unlearned else plan for plan in plans]
                 results = explain_rows(run, plans, task.n_outputs, advance, jobs)
         except UNFINISHED as error:
             _explain_finished(error, ready, task, details)
@@ -83,46 +91,24 @@ def explain_prepared(
     return replace(found, again=again)
 
 
-def shared_plan(
-    prepared: Prepared,
-    budget: int | str,
-    tolerance: float | None,
-    *,
-    shared: bool | None,
-    independent_designs: bool,
-) -> Plan | bool:
-    """What parts of many rows share, learned once; False where every row stands for itself."""
-    n_calls, tolerance = checked_effort(budget, tolerance, prepared)
-    if not _sharing(shared, independent_designs, _MANY, n_calls):
-        return False
-    planner, _ = _planner(prepared, n_calls, tolerance, True).sharing()
-    return planner.shared or False
-
-
-def _sharing(shared: bool | Plan | None, independent_designs: bool, n_rows: int, n_calls: int) -> bool | Plan:
-    """Whether parameters are shared, or the plan that holds them."""
+def checked_sharing(shared: Shared, *, independent_designs: bool) -> Shared | bool:
+    """Whether rows share parameters, as far as it was said; rows with designs of their own do not."""
     if shared and independent_designs:
         raise ArgumentError(
             "`shared` must be left out beside `independent_designs`, where each row learns for itself. "
             f"Got {shared!r}."
         )
-    if independent_designs:
-        return False
-    return should_share(n_rows, n_calls) if shared is None else shared
+    return False if independent_designs else shared
 
 
-def _planner(prepared: Prepared, n_calls: int, tolerance: float | None, shared: bool | Plan) -> Planner:
-    blind = bool(shared) and len(prepared.background) == 1
-    return Planner(prepared, n_calls, tolerance, without_learning=blind)
-
-
-def _with_shared(planner: Planner, shared: bool | Plan) -> tuple[Planner, int]:
-    """With what is shared, learned now or before, and the calls that learning took."""
+def _with_shared(planner: Planner, shared: bool | Plan) -> tuple[Planner, Plan | None]:
+    """With the plan that rows share, and that plan once more if its parameters are still to be learned."""
     if isinstance(shared, Plan):
         if shared.budget != planner.budget:  # a design of the new size for what was learned
             shared = plan_for(shared.estimator, shared.players, planner.budget, planner.prepared.seed)
-        return replace(planner, shared=shared), 0
-    return planner.sharing() if shared else (planner, 0)
+        return replace(planner, shared=shared), None
+    unlearned = planner.to_share() if shared else None
+    return replace(planner, shared=unlearned), unlearned
 
 
 def _details(planner: Planner, task: Task, call: str | None) -> dict[str, float | str | FloatArray]:

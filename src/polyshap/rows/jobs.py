@@ -12,12 +12,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from polyshap._types import FloatArray, IntArray
-from polyshap.execution.cache import CachedGame, content_digest
+from polyshap.execution.cache import CachedGame
+from polyshap.execution.fingerprints import content_digest
 from polyshap.execution.pools import Workers
 from polyshap.execution.store import ValueStore
-from polyshap.execution.workers import run_stream
+from polyshap.execution.workers import run_chunks, run_stream
+from polyshap.games.path_dependent import PathDependent
 from polyshap.rows.plans import Plan
+from polyshap.rows.prepared import Prepared, Task
 from polyshap.rows.rowwise import RowResult, RowRun
+from polyshap.tables.arrays import Table
 
 __all__ = ["CachedGames", "RowJobs"]
 
@@ -110,6 +114,14 @@ class RowJobs:
     def inside(self, run: RowRun) -> RowRun:
         """The run that spreads the coalitions of each row."""
         return replace(run, workers=self.workers, seconds=self.seconds)
+
+    def bind(self, prepared: Prepared, table: Table) -> Task:
+        """Rows bound to a model that is asked on a worker, if only there a call can be ended in time."""
+        if self.seconds is None or isinstance(prepared.filling, PathDependent):
+            return prepared.bind(table)
+        asked = run_chunks(prepared.first_answers, [table.take([0])], self.workers, seconds=self.seconds)
+        with closing(asked):
+            return prepared.bind(table, next(asked)[1])
 
     def explain(
         self, run: RowRun, plans: Sequence[Plan], rows: Sequence[int]

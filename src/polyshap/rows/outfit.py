@@ -12,7 +12,7 @@ from polyshap._types import FloatArray, IntArray
 from polyshap.errors import ArgumentError
 from polyshap.execution.asynchronous import Concurrent, is_async
 from polyshap.execution.batching import Batching
-from polyshap.execution.cache import content_digest, fingerprint
+from polyshap.execution.fingerprints import content_digest, fingerprint
 from polyshap.execution.options import Execution
 from polyshap.execution.retries import Patient
 from polyshap.execution.store import ValueStore
@@ -22,7 +22,7 @@ from polyshap.rows.prepared import MaskedGames, Prepared, Task
 from polyshap.tables.arrays import ArrayTable
 from polyshap.tables.frames import FrameTable
 
-__all__ = ["games_of", "outfitted"]
+__all__ = ["games_of", "inputs_digest", "outfitted"]
 
 # Rows of a request of an asynchronous model, and requests in flight, unless the user says otherwise.
 _REQUEST_ROWS, _CONCURRENCY = 256, 8
@@ -71,14 +71,15 @@ def games_of(
             content_digest([column[index : index + 1] for column in columns])
             for index in range(len(task.table))
         )
-        return CachedGames(games, store, _identity(prepared, games), rows)
+        identity = inputs_digest(prepared) + content_digest([np.array(games.predict.chosen)])
+        return CachedGames(games, store, identity, rows)
 
     return cached
 
 
-def _identity(prepared: Prepared, games: MaskedGames) -> bytes:
-    """Everything that values depend on beside the model and the row."""
-    parts = [content_digest([prepared.players.owner, np.array(games.predict.chosen)])]
+def inputs_digest(prepared: Prepared) -> bytes:
+    """What values depend on beside the model, its outputs and the row: players and what fills them."""
+    parts = [content_digest([prepared.players.owner])]
     for value in vars(prepared.filling).values():
         if isinstance(value, ArrayTable | FrameTable):
             parts.append(content_digest(value.columns()))

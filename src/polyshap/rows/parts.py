@@ -3,26 +3,32 @@
 from __future__ import annotations
 
 import glob
+import hashlib
 import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from polyshap._types import FloatArray
-from polyshap.errors import UNFINISHED, ArgumentError, FileFormatError
-from polyshap.execution.cache import fingerprint
+from polyshap.errors import UNFINISHED, ArgumentError, FileFormatError, PolyshapWarning
+from polyshap.execution.fingerprints import content_digest, fingerprint, hashed
 from polyshap.execution.options import Execution
 from polyshap.execution.part_files import PartFolder, parquet
 from polyshap.execution.progress import track
+from polyshap.execution.retries import part_of
 from polyshap.execution.workers import run_stream
 from polyshap.explanation import Explanation
 from polyshap.rows.explaining import explain_prepared
+from polyshap.rows.jobs import RowJobs
+from polyshap.rows.outfit import inputs_digest, outfitted
+from polyshap.rows.planning import shared_plan
+from polyshap.rows.plans import Plan
 from polyshap.rows.prepared import Prepared
-from polyshap.rows.rowwise import Plan
 from polyshap.tables.arrays import ArrayTable, Table
 from polyshap.tables.frames import FrameTable
 
@@ -92,9 +98,10 @@ class PartWork:
     prepared: Prepared
     budget: int | str
     tolerance: float | None
-    shared: Plan | bool
+    shared: Plan | bool | None
     independent_designs: bool
     folder: str
+    execution: Execution
 
     def __call__(self, part: Part) -> int:
         rows = part.rows if part.file is None else _read(part, self.prepared.background)
@@ -104,7 +111,7 @@ class PartWork:
                 rows,
                 budget=self.budget,
                 tolerance=self.tolerance,
-                execution=Execution(progress=False),
+                execution=self.execution,
                 shared=self.shared,
                 independent_designs=self.independent_designs,
             )
@@ -182,13 +189,15 @@ def stored_seed(out: str | Path) -> int | None:
 def explain_parts(work: PartWork, X: Any, options: Execution) -> Parts:
     """Explain rows of files or of a table, part by part; parts that are there are left as they are."""
     folder = PartFolder(Path(work.folder))
-    parts = _file_parts(X) if is_files(X) else _table_parts(X)
-    folder.claim(_about(work, parts))
+    parts, rows = _file_parts(X) if is_files(X) else _table_parts(work.prepared.align(X))
+    folder.claim(_about(work, rows))
     present = folder.present((part.number, part.stop - part.start) for part in parts)
     missing = [part for part in parts if part.number not in present]
     waiting = iter(missing)
     total = sum(part.stop - part.start for part in missing)
     with options.workers() as workers, track(total, options.progress, "row") as advance:
+        if missing:
+            work = _with_shared(work, options, None if workers is None else RowJobs(workers, options.timeout))
         stream = run_stream(work, lambda: next(waiting, None), workers, seconds=options.timeout)
         with closing(stream):
             for _, n_rows in stream:
@@ -197,32 +206,40 @@ def explain_parts(work: PartWork, X: Any, options: Execution) -> Parts:
     return Parts(folder.path, files, sum(part.stop - part.start for part in parts), len(missing))
 
 
-def _file_parts(X: Any) -> list[Part]:
+def _with_shared(work: PartWork, options: Execution, jobs: RowJobs | None) -> PartWork:
+    """What the parts share is learned once, and goes to the workers with the rest."""
+    assert not isinstance(work.shared, Plan)
+    prepared = outfitted(work.prepared, options)
+    return replace(work, shared=shared_plan(prepared, work.budget, work.tolerance, work.shared, jobs=jobs))
+
+
+def _file_parts(X: Any) -> tuple[list[Part], str]:
+    """The parts, and what the rows are known by."""
     patterns = [X] if isinstance(X, str | Path) else list(X)
     files = [file for pattern in patterns for file in sorted(glob.glob(str(pattern)))]
     if not files:
         raise ArgumentError(f"`X` must name Parquet files. Got {X!r}, which matches none.")
     parts: list[Part] = []
+    digest = hashlib.blake2b()
     for file in files:
         about = parquet().read_metadata(file)
+        with open(file, "rb") as opened:  # a second a gigabyte: little beside explaining what is in it
+            digest.update(hashlib.file_digest(opened, "blake2b").digest())
         for group in range(about.num_row_groups):
             n_rows = about.row_group(group).num_rows
             for start in range(0, n_rows, PART_ROWS):
                 stop = min(start + PART_ROWS, n_rows)
                 parts.append(Part(len(parts), start, stop, os.path.abspath(file), group))
-    return parts
+    return parts, f"{digest.hexdigest()} by {PART_ROWS}"
 
 
-def _table_parts(X: Any) -> list[Part]:
-    n_rows = len(X)
-    return [
-        Part(number, start, min(start + PART_ROWS, n_rows), rows=_rows(X, start, start + PART_ROWS))
-        for number, start in enumerate(range(0, n_rows, PART_ROWS))
-    ]
-
-
-def _rows(X: Any, start: int, stop: int) -> Any:
-    return X.iloc[start:stop] if hasattr(X, "iloc") else X[start:stop]
+def _table_parts(table: Table) -> tuple[list[Part], str]:
+    n_rows = len(table)
+    parts = []
+    for number, start in enumerate(range(0, n_rows, PART_ROWS)):
+        stop = min(start + PART_ROWS, n_rows)
+        parts.append(Part(number, start, stop, rows=part_of(table.native, start, stop)))
+    return parts, f"{content_digest(table.columns()).hex()} by {PART_ROWS}"
 
 
 def _read(part: Part, background: Table) -> Any:
@@ -260,19 +277,29 @@ def _slice(file: Any, part: Part, columns: list[str] | None) -> Any:
     return pyarrow.Table.from_batches(kept)
 
 
-def _about(work: PartWork, parts: Sequence[Part]) -> dict[str, Any]:
-    """What a run is known by: another model, seed, budget or other rows make another run."""
+def _about(work: PartWork, rows: str) -> dict[str, Any]:
+    """What a run is known by: whatever changes its numbers makes another run."""
+    prepared = work.prepared
     try:
-        model = fingerprint(work.prepared.model.function)
+        model = fingerprint(prepared.model.function)
     except ArgumentError:
-        model = work.prepared.model.name
-    sources = [(part.file, part.group, part.start, part.stop) for part in parts]
+        model = prepared.model.name
+        warnings.warn(
+            f"{model} cannot be pickled, so parts of another version of it in {work.folder!r} would not be "
+            "told from its own. Give each version a folder.",
+            PolyshapWarning,
+            stacklevel=4,
+        )
     return {
-        "random_state": work.prepared.seed,
+        "random_state": prepared.seed,
         "budget": work.budget,
         "tolerance": work.tolerance,
-        "estimator": repr(work.prepared.estimator),
-        "features": list(work.prepared.players.names),
-        "rows": fingerprint(sources),
+        "estimator": repr(prepared.estimator),
+        "shared": work.shared is not False,
+        "independent_designs": work.independent_designs,
+        "features": list(prepared.players.names),
+        "outputs": repr(prepared.outputs),
+        "background or imputer": hashed(inputs_digest(prepared)),
+        "rows": rows,
         "model": model,
     }

@@ -26,6 +26,8 @@ __all__ = ["MaskedGames", "Outputs", "Prepared", "Task", "prepare"]
 
 _IMPUTER_STREAM = 2
 
+FirstAnswers = tuple[int, FloatArray | None]
+
 
 @dataclass(frozen=True, eq=False)
 class Outputs:
@@ -61,21 +63,25 @@ class Prepared:
         width = getattr(X, "shape", (0, 0))[-1]
         return self.background.names if width == len(self.background.names) else None
 
-    def bind(self, table: Table) -> Task:
-        """Look at the rows; the model is asked for the first one, and for the background."""
+    def bind(self, table: Table, first: FirstAnswers | None = None) -> Task:
+        """Look at the rows; the model is asked for what `first_answers` gives unless that is given."""
         if isinstance(self.filling, PathDependent):
             return self._bind_trees(table, self.filling)
-        first = ask(self.model.predict, table.take([0]).native)
-        chosen, names, squeezed = self._outputs(first.shape[1])
-        bound = self.filling.bind(table)
-        predict = Outputs(self.model, first.shape[1], chosen)
-        cap = self.model.rows_per_call
-        empty = None
-        if self.filling.shares_empty:
-            nobody = np.zeros((1, len(table.names)), dtype=bool)
-            empty = coalition_values(predict, bound.synthetic(0), nobody, self.batching, cap)[0]
-        games = MaskedGames(predict, bound, self.players, self.batching, cap)
+        width, empty = first or self.first_answers(table)
+        chosen, names, squeezed = self._outputs(width)
+        predict, bound = Outputs(self.model, width, chosen), self.filling.bind(table)
+        games = MaskedGames(predict, bound, self.players, self.batching, self.model.rows_per_call)
         return Task(table, self.players, games, self.players.active(bound.differs), empty, names, squeezed)
+
+    def first_answers(self, table: Table) -> FirstAnswers:
+        """Outputs of the model, asked for one row, and the value of nobody where all rows have the same."""
+        width = ask(self.model.predict, table.take([0]).native).shape[1]
+        assert not isinstance(self.filling, PathDependent)
+        if not self.filling.shares_empty:
+            return width, None
+        predict = Outputs(self.model, width, self._outputs(width)[0])
+        nobody, rows = np.zeros((1, len(table.names)), dtype=bool), self.filling.bind(table).synthetic(0)
+        return width, coalition_values(predict, rows, nobody, self.batching, self.model.rows_per_call)[0]
 
     def _bind_trees(self, table: Table, filling: PathDependent) -> Task:
         chosen, names, squeezed = self._outputs(filling.ensemble.n_outputs)

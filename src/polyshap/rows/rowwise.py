@@ -7,12 +7,14 @@ each twice the one before, along one design: the coalitions of an early stage ar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
 import numpy as np
 
+from polyshap._threads import one_blas_thread
 from polyshap._types import BoolMatrix, FloatArray, IntArray
 from polyshap.errors import UNFINISHED, GameError, InterruptedRun, WorkerError
 from polyshap.execution.evaluate import evaluate
@@ -23,7 +25,7 @@ from polyshap.results import Diagnostics, Estimate, Observations
 from polyshap.rows.plans import Plan, extends, rows_together
 from polyshap.rows.stages import both_ends, merged, observations
 
-__all__ = ["Jobs", "Plan", "RowResult", "RowRun", "explain_rows"]
+__all__ = ["Jobs", "Plan", "RowResult", "RowRun", "explain_rows", "leaving"]
 
 # Bytes of values that an explanation keeps, to be refined later.
 _KEPT_BYTES = 256 << 20
@@ -103,7 +105,7 @@ class RowRun:
                 if complete:
                     observed = [observations(sample, seen[index]) for index in complete]
                     results.update(zip(complete, self._fitted(plan, complete, observed), strict=True))
-                raise _leaving(stop, plan, results, seen) from stop.__cause__
+                raise leaving(stop, plan, results, seen) from stop.__cause__
             found = self._fitted(plan, pending, [observations(sample, seen[i]) for i in pending])
             done = {index for index, one in zip(pending, found, strict=True) if one.converged is not False}
             results.update(zip(pending, found, strict=True))
@@ -136,10 +138,6 @@ class RowRun:
             return values
         return np.concatenate([self.empty[None], values])
 
-    def observe(self, plan: Plan, index: int, count: int) -> Observations:
-        """Both ends and the first `count` pairs of one row."""
-        return observations(plan.prefix(count), self.fresh(plan, index, 0, count))
-
     def _asked(
         self, index: int, game: Callable[[BoolMatrix], FloatArray], coalitions: BoolMatrix
     ) -> FloatArray:
@@ -153,7 +151,12 @@ class RowRun:
         )
 
     def _fitted(self, plan: Plan, rows: Sequence[int], observed: Sequence[Observations]) -> list[RowResult]:
-        """Fit rows that share their sample; each takes its own columns of the estimate."""
+        """Fit rows that share their sample, one by itself as on a worker: there it has one BLAS thread."""
+        with one_blas_thread() if len(rows) == 1 else nullcontext():
+            return self._fit(plan, rows, observed)
+
+    def _fit(self, plan: Plan, rows: Sequence[int], observed: Sequence[Observations]) -> list[RowResult]:
+        """Each row takes its own columns of the estimate."""
         first = observed[0]
         if first.n_players < 2:
             return [self._settled(plan, one) for one in observed]
@@ -232,7 +235,7 @@ class RowRun:
         return bool((errors.max(axis=0) <= self.tolerance * np.abs(total)).all())
 
 
-def _leaving(
+def leaving(
     stop: GameError | WorkerError | InterruptedRun | KeyboardInterrupt,
     plan: Plan,
     results: Mapping[int, RowResult],
@@ -288,7 +291,7 @@ def explain_rows(
             results[index] = result if left > 0 else replace(result, observed=None)
             hear(index, max(0, plans[index].most_evaluations - heard[index]))
     except (*UNFINISHED, KeyboardInterrupt) as stop:
-        raise _leaving(stop, plans[0], results, {}) from stop.__cause__
+        raise leaving(stop, plans[0], results, {}) from stop.__cause__
     return [results[index] for index in range(len(plans))]
 
 
