@@ -193,10 +193,14 @@ def choose(
             return registry.get(estimator)
         enumerates = tolerance is None and n_players < 63 and budget >= 1 << n_players
         return registry.get("exact" if enumerates else _BEST)
-    if isinstance(estimator, type) or not (hasattr(estimator, "draw") and hasattr(estimator, "fit")):
-        given = f"the class {estimator!r}" if isinstance(estimator, type) else type(estimator).__name__
+    if isinstance(estimator, type):
         raise ArgumentTypeError(
-            "`estimator` must be a name or an object with the methods `draw` and `fit`, not its class. "
-            f"Got {given}."
+            "`estimator` must be a name or an object with the methods `draw` and `fit`. "
+            f"Got the class {estimator.__name__}. Build one: {estimator.__name__}()."
+        )
+    if not (hasattr(estimator, "draw") and hasattr(estimator, "fit")):
+        raise ArgumentTypeError(
+            "`estimator` must be a name or an object with the methods `draw` and `fit`. "
+            f"Got {type(estimator).__name__}."
         )
     return estimator
