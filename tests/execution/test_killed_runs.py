@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polyshap
-from execution.watchdog import finish, start, wait_for
+from execution.watchdog import finish, start, wait_for, watchdog
 from polyshap.errors import GameRaisedError, GameShapeError, GameValueError
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="needs signals and groups of processes")
@@ -203,16 +203,17 @@ def test_waits_between_attempts_do_not_count_as_time_of_a_call(tmp_path):
             raise ConnectionError("busy")
         return rows.sum(axis=1)
 
-    x = polyshap.explain(
-        flaky,
-        rows,
-        background,
-        budget=32,  # all coalitions: exact
-        random_state=0,
-        n_jobs=2,
-        timeout=1.0,
-        retries=polyshap.execution.Retries(3, wait=1.2),
-    )
+    with watchdog(120):
+        x = polyshap.explain(
+            flaky,
+            rows,
+            background,
+            budget=32,  # all coalitions: exact
+            random_state=0,
+            n_jobs=2,
+            timeout=1.0,
+            retries=polyshap.execution.Retries(3, wait=1.2),
+        )
     np.testing.assert_allclose(x.values, rows - background.mean(axis=0), atol=1e-9)
 
 
