@@ -211,12 +211,9 @@ def test_calibration_leaves_each_pair_out() -> None:
         weights = np.linalg.solve(K[rest][:, rest], K[rest, left_out])
         variance = K[left_out, left_out] - K[left_out, rest] @ weights
         squares += (odd[left_out] - weights @ odd[rest]) ** 2 / variance
-    process = posterior(rows, p)
-    alpha = process.solve(odd)
-    amplitude = np.diagonal(odd.T @ np.linalg.solve(K, odd)) / 13
-    np.testing.assert_allclose(
-        calibration(process, odd, alpha), np.sqrt((30 * amplitude + squares) / 42), rtol=1e-9
-    )
+    process, amplitude = posterior(rows, p), np.array([1.0, 2.5])
+    found = calibration(process, process.solve(odd), amplitude)
+    np.testing.assert_allclose(found, np.sqrt((30 * amplitude + squares) / 42), rtol=1e-9)
 
 
 def test_terms_that_data_demand_are_singled_out() -> None:
@@ -344,3 +341,20 @@ def test_a_factor_is_lapack_lower() -> None:
     factor = factorise(K.copy())
     np.testing.assert_allclose(np.tril(factor.lower), lapack.dpotrf(K, lower=1)[0], rtol=1e-10)
     np.testing.assert_allclose(factor.solve(np.eye(2)), np.linalg.inv(K), rtol=1e-10)
+
+
+def test_few_pairs_widen_the_errors_and_many_do_not() -> None:
+    """The factor falls to 1 with the number of pairs, and no pair at all needs none."""
+    rng, p = np.random.default_rng(0), some_parameters(7)
+    widths = []
+    for n_half in (4, 60):
+        rows = some_rows(7, n_half)
+        odd = np.linalg.cholesky(covariance(rows, p)) @ rng.normal(size=(n_half + 1, 1))
+        fitted = fit_process(rows, odd, np.zeros_like(odd), p)
+        process = fitted.process
+        alpha = process.solve(fitted.odd)
+        amplitude = (alpha * fitted.odd).sum(axis=0) / len(odd)
+        promised = np.sqrt(process.variance) * calibration(process, alpha, amplitude) * fitted.scale
+        widths.append((fitted.standard_errors[:, 0] / promised / error_factor(p, n_half)).mean())
+    # t(2) and t(30) at 0.975, from a table: 4.303 and 2.042, over 1.960
+    np.testing.assert_allclose(widths, [4.3027 / 1.95996, 2.0423 / 1.95996], rtol=1e-4)
