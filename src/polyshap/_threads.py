@@ -59,9 +59,12 @@ class _SharedLimit:
         is_set, self._lifted = threading.Event(), threading.Event()
 
         def hold_until(lifted: threading.Event) -> None:
-            with _controller().limit(limits=1, user_api="blas"):
-                is_set.set()
-                lifted.wait()
+            try:
+                with _controller().limit(limits=1, user_api="blas"):
+                    is_set.set()
+                    lifted.wait()
+            finally:
+                is_set.set()  # whoever waits goes on without a limit rather than for ever
 
         self._holder = threading.Thread(target=hold_until, args=(self._lifted,), daemon=True)
         self._holder.start()

@@ -123,6 +123,26 @@ assert blas_threads() == {{2}}
 """)
 
 
+def test_a_limit_that_cannot_be_set_holds_nobody_up():
+    """What goes wrong in the thread that sets it is reported there, and the work goes on."""
+    run("""
+import polyshap._threads as threads
+
+def broken():
+    raise RuntimeError("no library answers")
+
+failures = []
+threading.excepthook = lambda one: failures.append(one.exc_value)
+whole, threads._controller = threads._controller, broken
+with bounded_threads(10):
+    assert blas_threads() == {2}
+assert [str(one) for one in failures] == ["no library answers"]
+threads._controller = whole
+with bounded_threads(10):
+    assert blas_threads() == {1}
+""")
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_child_of_a_bounded_process_starts_anew():
     """A fork while a limit is held neither waits for its lock nor for its thread."""
