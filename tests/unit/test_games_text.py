@@ -134,6 +134,24 @@ def test_unknown_words_are_players(folder):
     assert game(np.array([[True, False, True]])) == pytest.approx(without, abs=1e-6)
 
 
+def test_a_module_of_ones_own_needs_no_configuration(folder):
+    """Only what a module answers is asked for: logits for ids and attention."""
+    torch = pytest.importorskip("torch")
+    model, tokenizer = load_text_model(folder)
+
+    class Wrapped(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.inside = model
+
+        def forward(self, input_ids, attention_mask):
+            return self.inside(input_ids=input_ids, attention_mask=attention_mask)
+
+    whole = np.ones((1, 2), dtype=bool)
+    own = token_game(Wrapped(), tokenizer, "good film", output=1)(whole)
+    np.testing.assert_allclose(own, token_game(model, tokenizer, "good film", output=1)(whole), rtol=1e-6)
+
+
 def test_a_text_too_long_is_cut_with_a_warning(folder):
     """The model's positions are the limit, also where the tokenizer knows none."""
     model, tokenizer = load_text_model(folder)

@@ -236,7 +236,8 @@ def token_game(
 
 def _tokens(model: Any, tokenizer: Any, text: str) -> tuple[IntArray, IntArray]:
     """The tokens that the model can take, and the places of those that the tokenizer did not add."""
-    limit = min(tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", 1 << 62))
+    config = getattr(model, "config", None)  # a module of one's own need not have one
+    limit = min(tokenizer.model_max_length, getattr(config, "max_position_embeddings", 1 << 62))
     cut = tokenizer(text, truncation=True, max_length=limit, return_special_tokens_mask=True)
     ids = np.array(cut["input_ids"], dtype=np.intp)
     # not the numbers of special tokens: an unknown word is one of those, and a player
