@@ -17,7 +17,10 @@ SOURCE = Path(polyshap.__file__).parent
 # Lower layers first; a module may import from its own layer and from lower ones at module level.
 LAYERS = (
     ("_types", "errors", "_memory", "_threads", "text_tables"),
-    ("coalitions",),
+    (
+        "coalitions",
+        "size_classes",
+    ),
     ("sampling", "frontiers"),
     ("results",),
     ("regression", "bases", "gaussian", "shapley", "interactions", "walsh"),
